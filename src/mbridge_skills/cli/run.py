@@ -1,0 +1,16 @@
+"""``skill run``: the group of the things a skill can do."""
+
+from __future__ import annotations
+
+import click
+
+from mbridge_skills.cli import LazyGroup
+
+
+@click.group(
+    name="run",
+    cls=LazyGroup,
+    verbs={"verify": ("verify", "Run the smoke test and decide the success criteria.")},
+)
+def command() -> None:
+    """Run a part of a skill."""

@@ -1,0 +1,1 @@
+"""Reading training logs: bytes in, events and a summary out."""
