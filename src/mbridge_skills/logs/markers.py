@@ -13,6 +13,7 @@ PREFIX = "[mbridge-skills] "
 
 ENVIRONMENT = "environment"  # versions and device of the run; printed once, by rank 0
 PHASE = "phase"  # {"phase": NAME}: the iterations that follow belong to NAME
+CANNOT_RUN = "cannot-run"  # {"reason": TEXT}: impossible here, which is not a failure
 FINISHED = "finished"  # {"rank": N}: this rank reached its last line
 
 
