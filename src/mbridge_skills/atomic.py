@@ -10,7 +10,12 @@ from pathlib import Path
 
 
 def write_text(path: Path, text: str) -> None:
-    """Replace ``path`` with ``text`` (UTF-8) in one step, keeping its mode; parents are created.
+    """Replace ``path`` with ``text`` (UTF-8) in one step; see :func:`write_bytes`."""
+    write_bytes(path, text.encode("utf-8"))
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Replace ``path`` with ``data`` in one step, keeping its mode; parents are created.
 
     On Linux the new content is written to an unnamed file and gets a name only once it is complete and on
     disk, so that not even a process killed in the middle leaves a half-written file behind.
@@ -21,7 +26,6 @@ def write_text(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     target = path.resolve()  # a link keeps pointing at the file it names
     staged = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
-    data = text.encode("utf-8")
     mode = _mode_of(target)
     try:
         if not _stage_unnamed(staged, data, mode):

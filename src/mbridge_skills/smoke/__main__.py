@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from mbridge_skills.errors import SkillError
 from mbridge_skills.exit_codes import ExitCode
 from mbridge_skills.smoke import checkpoint, report, settings, trainee, training
 from mbridge_skills.smoke.cpu_device import CudaPresentError
@@ -16,13 +17,16 @@ TRAIN, RESUME, REFERENCE = "train", "resume", "reference"
 
 def main(argv: list[str] | None = None) -> int:
     """Run all phases on this rank; returns the exit code."""
-    options = parse(argv)
     try:
+        options = parse(argv)
         with joined(options) as world:
             run(options, world)
     except (CannotRunHereError, CudaPresentError) as reason:
         report.cannot_run(str(reason))
         return int(ExitCode.NOT_RUN)
+    except SkillError as error:
+        sys.stderr.write(f"error: {error}\n")
+        return int(error.exit_code)
     return int(ExitCode.OK)
 
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
+
+from mbridge_skills.errors import InputError
 
 STRATEGIES = ("no_shard", "optim", "optim_grads", "optim_grads_params")
 CHECKPOINT_FORMATS = ("fsdp_dtensor", "torch_dist")
@@ -32,22 +36,33 @@ class Options:
     seed: int
 
 
-def parse(argv: list[str] | None = None) -> Options:
-    """Read the command line; exits with 2 and a message where it is wrong."""
-    parser = _parser()
-    options = Options(**vars(parser.parse_args(argv)))
+def parse(argv: Sequence[str] | None = None) -> Options:
+    """Read the command line (default: this process's).
+
+    Raises:
+        InputError: an option is unknown, has a wrong value, or does not go with another.
+    """
+    options = Options(**vars(_parser().parse_args(argv)))
     if options.iterations < 2:
-        parser.error("--iterations must be at least 2: a checkpoint is saved half-way")
+        raise InputError("--iterations must be at least 2: a checkpoint is saved half-way")
     if options.ep > 1 and not options.experts:
-        parser.error("--ep needs a mixture of experts: give --experts as well")
+        raise InputError("--ep needs a mixture of experts", remedy="give --experts as well")
     if options.experts % options.ep:
-        parser.error(f"--experts={options.experts} is not divisible by --ep={options.ep}")
+        raise InputError(f"--experts={options.experts} is not divisible by --ep={options.ep}")
     return options
 
 
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """Let the caller decide what becomes of a wrong option."""
+        raise InputError(message, remedy=f"python -m {self.prog} --help lists the options")
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="mbridge_skills.smoke", description="Train a small GPT with Megatron FSDP and a DDP reference."
+    parser = _Parser(
+        prog="mbridge_skills.smoke",
+        description="Train a small GPT with Megatron FSDP and a DDP reference.",
+        allow_abbrev=False,
     )
     add = parser.add_argument
     add("--device", choices=("cpu", "cuda"), required=True, help="cpu: simulated, over gloo; cuda: over NCCL")

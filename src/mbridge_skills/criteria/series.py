@@ -1,0 +1,91 @@
+"""The loss series of a run, and comparing two of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from mbridge_skills.criteria.base import TRAIN, JudgedRun
+from mbridge_skills.logs.events import Iteration
+from mbridge_skills.logs.summary import PhaseSeries
+
+METRICS = ("loss", "grad_norm")
+# Limits of a comparison where the card states none; relative.
+DEFAULT_TOLERANCE: Mapping[str, Mapping[str, float]] = {
+    "fp32": {"loss": 1e-5, "grad_norm": 1e-5},
+    "bf16": {"loss": 2e-2, "grad_norm": 5e-2},
+}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The largest relative difference of one metric, and where it is."""
+
+    metric: str
+    value: float
+    limit: float
+    iteration: int
+
+    @property
+    def within(self) -> bool:
+        """Whether it is no larger than the limit; a nan is not."""
+        return self.value <= self.limit
+
+    def __str__(self) -> str:
+        name = self.metric.replace("_", " ")
+        return f"{name} {self.value:.1e} (limit {self.limit:.0e}, iteration {self.iteration})"
+
+
+def main_series(run: JudgedRun) -> PhaseSeries | None:
+    """The series of the training itself: the phase "train", or all of a log without phases."""
+    return run.log.phases.get(TRAIN) or run.log.phases.get("")
+
+
+def expected_last(run: JudgedRun, series: PhaseSeries) -> int | None:
+    """The number of the last iteration: as planned, else as the log states it."""
+    return run.expect.iterations or series.total
+
+
+def is_whole(run: JudgedRun, series: PhaseSeries | None) -> bool:
+    """Whether the series reaches the last iteration, with a complete record."""
+    if series is None or series.last is None or not series.last.complete:
+        return False
+    return series.last.iteration == expected_last(run, series)
+
+
+def compare(
+    ours: PhaseSeries, theirs: PhaseSeries, limits: Mapping[str, float]
+) -> tuple[list[Difference], list[int]]:
+    """The largest difference per metric over the iterations that both have, and those iterations."""
+    mine = {record.iteration: record for record in ours.records if record.complete}
+    other = {record.iteration: record for record in theirs.records if record.complete}
+    shared = sorted(mine.keys() & other.keys())
+    differences = []
+    for metric in METRICS:
+        worst: Difference | None = None
+        for number in shared:
+            value = relative_difference(_metric(mine[number], metric), _metric(other[number], metric))
+            if worst is None or not value <= worst.value:
+                worst = Difference(metric, value, limits[metric], number)
+        if worst is not None:
+            differences.append(worst)
+    return differences, shared
+
+
+def relative_difference(ours: float | None, theirs: float | None) -> float:
+    """|ours - theirs| / |theirs|; nan where a value is missing or no finite number."""
+    if ours is None or theirs is None or not math.isfinite(ours) or not math.isfinite(theirs):
+        return math.nan
+    if ours == theirs:
+        return 0.0
+    return abs(ours - theirs) / abs(theirs) if theirs else math.inf
+
+
+def tolerance(run: JudgedRun, stated: Mapping[str, Mapping[str, float]]) -> Mapping[str, float]:
+    """The limits for the run's dtype: the card's, else the default."""
+    return {**DEFAULT_TOLERANCE.get(run.dtype, DEFAULT_TOLERANCE["fp32"]), **stated.get(run.dtype, {})}
+
+
+def _metric(record: Iteration, metric: str) -> float | None:
+    return record.loss if metric == "loss" else record.grad_norm

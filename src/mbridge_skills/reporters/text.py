@@ -1,0 +1,86 @@
+"""Text for a person: a table of criteria per block that ran, a line for each that did not."""
+
+from __future__ import annotations
+
+import io
+
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from mbridge_skills.criteria.base import Verdict
+from mbridge_skills.verify.report import BlockReport, Status, VerifyReport
+
+_STYLES = {
+    str(Verdict.PASSED): "green",
+    str(Verdict.FAILED): "bold red",
+    str(Verdict.NOT_JUDGED): "yellow",
+    str(Status.NOT_VERIFIED): "yellow",
+}
+_DEFAULT_WIDTH = 100
+
+
+def render(report: VerifyReport, *, width: int | None, colour: bool) -> str:
+    """The report for a terminal ``width`` columns wide."""
+    out = io.StringIO()
+    console = Console(
+        file=out,
+        width=width or _DEFAULT_WIDTH,
+        force_terminal=colour,
+        color_system="standard" if colour else None,
+        highlight=False,
+    )
+    console.print(Text(f"verify {report.skill}  ({report.date})", style="bold"))
+    for block in report.blocks:
+        console.print()
+        console.print(_block(block))
+    console.print()
+    console.print(_styled(f"result: {report.status}", str(report.status)))
+    return out.getvalue()
+
+
+def _block(block: BlockReport) -> RenderableType:
+    head = Text.assemble((f"{block.block}", "bold"), f"  {block.title}  ", _styled_part(block))
+    parts: list[RenderableType] = [head]
+    if block.reason:
+        remedy = f"  (help: {block.remedy})" if block.remedy else ""
+        parts.append(Text(f"  {block.reason}{remedy}"))
+    if block.criteria:
+        parts.append(_table(block))
+    evidence = block.evidence or {}
+    if evidence.get("versions"):
+        versions = ", ".join(f"{name} {version}" for name, version in evidence["versions"].items())
+        parts.append(Text(f"with {versions}", style="dim"))
+    for note in (*block.notes, *evidence.get("run", {}).get("deviations", ())):
+        parts.append(Text(f"note: {note}"))
+    if block.evidence_file:
+        parts.append(Text(f"evidence: {block.evidence_file}"))
+    if block.log:
+        parts.append(Text(f"log: {block.log}"))
+    return Group(*parts)
+
+
+def _styled_part(block: BlockReport) -> tuple[str, str]:
+    label = f", {block.label}" if block.label else ""
+    seconds = f", {block.seconds:.0f} s" if block.seconds is not None else ""
+    return f"[{block.status}{label}{seconds}]", _STYLES.get(str(block.status), "")
+
+
+def _table(block: BlockReport) -> Table:
+    table = Table(box=None, pad_edge=False, show_edge=False, header_style="dim")
+    table.add_column("verdict", no_wrap=True)
+    table.add_column("criterion", no_wrap=True)
+    table.add_column("found", overflow="fold", ratio=3)
+    table.add_column("limit", overflow="fold", ratio=2)
+    for result in block.criteria:
+        judgement = result.judgement
+        verdict = _styled(str(judgement.verdict), str(judgement.verdict))
+        name = result.id if result.required else f"{result.id} (optional)"
+        table.add_row(verdict, Text(name), Text(judgement.value), Text(judgement.limit, style="dim"))
+        if judgement.detail and judgement.verdict is not Verdict.PASSED:
+            table.add_row("", "", Text(judgement.detail, style="dim"), "")
+    return table
+
+
+def _styled(text: str, key: str) -> Text:
+    return Text(text, style=_STYLES.get(key, ""))

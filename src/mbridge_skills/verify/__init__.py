@@ -1,0 +1,1 @@
+"""Verification: card -> plan -> launcher -> log -> criteria -> report -> evidence."""

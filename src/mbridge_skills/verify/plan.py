@@ -1,0 +1,138 @@
+"""From a verify block to the command that will run, or to the reason why it cannot run here."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Protocol
+
+from mbridge_skills.card.model import Card, Expect, VerifyBlock
+from mbridge_skills.errors import InputError
+from mbridge_skills.verify import machine
+
+# From the least to the most that a run can show. A new tier is a new module in ``tiers``, named here.
+TIERS = ("cpu", "gpu", "bridge")
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the user asked of a block."""
+
+    bridge: Path | None = None  # a Megatron-Bridge checkout
+    smoke_options: tuple[str, ...] = ()  # added to the smoke program's command line
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What will run. ``argv`` still has the placeholders of ``{work}``, which is made last."""
+
+    block: VerifyBlock
+    argv: tuple[str, ...]
+    template: tuple[str, ...]  # the same without paths of this machine, for the record
+    folder: Path | None  # None: the scratch folder
+    environment: Mapping[str, str | None]
+    expect: Expect
+    processes: int
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class NotHere:
+    """The block cannot run here."""
+
+    reason: str
+    remedy: str | None = None
+
+
+@dataclass(frozen=True)
+class Start:
+    """What a tier adds to a block's command."""
+
+    environment: Mapping[str, str | None] = field(default_factory=dict)
+    folder: Path | None = None
+    prefix: tuple[str, ...] | None = None  # replaces "{python}"
+    test: str = ""  # the node id as found
+    notes: tuple[str, ...] = ()
+    takes_smoke_options: bool = True
+
+
+class Tier(Protocol):
+    """A module of ``tiers``."""
+
+    def prepare(self, block: VerifyBlock, request: Request) -> Start | NotHere:
+        """What to add to the command, or why the block cannot run here."""
+
+
+def plan(card: Card, block: VerifyBlock, request: Request) -> Plan | NotHere:
+    """The command of ``block`` on this machine.
+
+    Raises:
+        InputError: options were given that the block's command does not take.
+    """
+    tier: Tier = importlib.import_module(f"mbridge_skills.verify.tiers.{block.tier}")
+    start = tier.prepare(block, request)
+    if isinstance(start, NotHere):
+        return start
+    if request.smoke_options and not start.takes_smoke_options:
+        raise InputError(f"tier {block.tier} runs upstream's own test, which takes no options after --")
+    template = _command(block, start, {"card": "{card}", "test": start.test}) + list(request.smoke_options)
+    argv = _command(block, start, {"card": str(card.path.resolve()), "test": start.test})
+    return Plan(
+        block=block,
+        argv=tuple(argv + list(request.smoke_options)),
+        template=tuple(template),
+        folder=start.folder,
+        environment=start.environment,
+        expect=_expected(block, request.smoke_options),
+        processes=block.needs.processes,
+        notes=start.notes,
+    )
+
+
+def unmet_packages(block: VerifyBlock) -> NotHere | None:
+    """The answer of a tier whose packages are missing in this environment."""
+    unmet = machine.unmet_packages(block.needs.packages)
+    if not unmet:
+        return None
+    return NotHere("; ".join(unmet), remedy="pip install 'mbridge-skills[smoke]'")
+
+
+def too_few_gpus(block: VerifyBlock) -> NotHere | None:
+    """The answer of a tier that needs more GPUs than are visible."""
+    found = machine.visible_gpus()
+    if found >= block.needs.gpus:
+        return None
+    return NotHere(f"needs {block.needs.gpus} GPUs, {found or 'none'} visible")
+
+
+def _command(block: VerifyBlock, start: Start, paths: Mapping[str, str]) -> list[str]:
+    values = {"processes": str(block.needs.processes), "work": "{work}", "python": "{python}", **paths}
+    argv = block.argv(values)
+    if argv[0] != "{python}":
+        return argv
+    if start.prefix is not None:
+        return [*start.prefix, *argv[1:]]
+    return argv
+
+
+def with_paths(argv: Sequence[str], work: Path) -> list[str]:
+    """The command with the interpreter and the scratch folder filled in."""
+    return [sys.executable if word == "{python}" else word.replace("{work}", str(work)) for word in argv]
+
+
+def _expected(block: VerifyBlock, smoke_options: Sequence[str]) -> Expect:
+    """What the run must reach: --iterations among the options changes the number that the card states.
+
+    Raises:
+        InputError: the smoke program does not take these options.
+    """
+    if not smoke_options:
+        return block.expect
+    from mbridge_skills.smoke.options import parse
+
+    chosen = parse([f"--device={'cpu' if block.tier == 'cpu' else 'cuda'}", "--card=-", "--work=-", *smoke_options])
+    given = any(word.partition("=")[0] == "--iterations" for word in smoke_options)
+    return replace(block.expect, iterations=chosen.iterations) if given else block.expect

@@ -1,0 +1,229 @@
+"""One verification from beginning to end: which blocks run, running them, judging them."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from mbridge_skills.card.model import Card, Expect, VerifyBlock
+from mbridge_skills.criteria import criterion
+from mbridge_skills.criteria.base import CriterionResult, JudgedRun
+from mbridge_skills.errors import InputError
+from mbridge_skills.logs.parser import LogParser
+from mbridge_skills.logs.summary import LogSummary
+from mbridge_skills.verify import evidence
+from mbridge_skills.verify.launcher import Command, Limits, Outcome, Watchers, running
+from mbridge_skills.verify.plan import TIERS, NotHere, Plan, Request, plan, with_paths
+from mbridge_skills.verify.progress import Progress
+from mbridge_skills.verify.report import BlockReport, Status, VerifyReport, decide
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to verify. Seconds; None leaves a limit to the block."""
+
+    tier: str  # auto, cpu, gpu or bridge
+    request: Request
+    timeout: float | None = None
+    stall: float | None = None
+    report_folder: Path | None = None
+
+
+def verify(card: Card, options: Options, progress: Callable[[Plan], Progress]) -> VerifyReport:
+    """Run the blocks of the tier asked for; with ``auto``, those of the highest tier that can run here.
+
+    Raises:
+        InputError: the card has no block of that tier, or options do not fit it.
+        CannotRunError: a command could not be started.
+    """
+    begun = datetime.now(UTC)
+    plans = {block.id: plan(card, block, options.request) for block in _candidates(card, options.tier)}
+    chosen = _chosen_tier(card, options.tier, plans)
+    reports = []
+    for tier in reversed(TIERS):
+        for block in card.blocks_for(tier):
+            if block.id not in plans:
+                continue
+            planned = plans[block.id]
+            asked = tier == chosen
+            if isinstance(planned, NotHere):
+                reports.append(_not_here(block, planned, asked=asked))
+            elif asked:
+                reports.append(_run(card, planned, options, progress(planned)))
+            else:
+                reports.append(_not_here(block, NotHere(f"not run: tier {chosen} shows more"), asked=False))
+    return VerifyReport(card.name, begun.isoformat(timespec="seconds"), tuple(reports))
+
+
+def judge(block: VerifyBlock, run: JudgedRun) -> tuple[CriterionResult, ...]:
+    """The block's criteria, applied to a run."""
+    return tuple(criterion(spec.id).apply(run, spec) for spec in block.criteria)
+
+
+def _candidates(card: Card, tier: str) -> tuple[VerifyBlock, ...]:
+    blocks = card.verify if tier == "auto" else card.blocks_for(tier)
+    if not blocks:
+        raise InputError(f"{card.name} has no verify block of tier {tier}")
+    return blocks
+
+
+def _chosen_tier(card: Card, tier: str, plans: dict[str, Plan | NotHere]) -> str:
+    if tier != "auto":
+        return tier
+    for candidate in reversed(TIERS):
+        blocks = card.blocks_for(candidate)
+        if blocks and all(isinstance(plans[block.id], Plan) for block in blocks):
+            return candidate
+    # Nothing can run: then what was asked for is the least that could have.
+    return next(tier for tier in TIERS if card.blocks_for(tier))
+
+
+def _not_here(block: VerifyBlock, answer: NotHere, *, asked: bool) -> BlockReport:
+    return BlockReport(
+        block=block.id,
+        title=block.title,
+        tier=block.tier,
+        status=Status.NOT_VERIFIED,
+        asked=asked,
+        reason=answer.reason,
+        remedy=answer.remedy,
+    )
+
+
+def _run(card: Card, planned: Plan, options: Options, progress: Progress) -> BlockReport:
+    block = planned.block
+    begun = datetime.now(UTC)
+    scratch = Path(tempfile.mkdtemp(prefix="mbridge-skills-"))
+    log = scratch / "output.log"
+    limits = Limits(options.timeout or block.timeout_s, options.stall or block.stall_s)
+    command = Command(
+        argv=with_paths(planned.argv, scratch),
+        folder=planned.folder or scratch,
+        environment=planned.environment,
+        scratch=scratch,
+    )
+    summary = LogSummary()
+    parser = LogParser(on_line=summary.line)
+
+    def take(data: bytes) -> None:
+        summary.bytes += len(data)
+        for event in parser.feed(data):
+            summary.add(event)
+            progress.event(event)
+
+    with running(command) as process:
+        with progress:
+            progress.started(command.argv, planned.environment, command.folder)
+            outcome = process.follow(limits, log, Watchers(take, progress.tick))
+        for event in parser.close():
+            summary.add(event)
+        run = JudgedRun(summary, outcome, planned.expect, planned.processes)
+        criteria = judge(block, run)
+        status, reason = _status(run, outcome, criteria)
+        record = evidence.collect(card, planned, run, criteria, status, begun)
+        kept, evidence_file = _keep(record, log, status, options.report_folder)
+    return BlockReport(
+        block=block.id,
+        title=block.title,
+        tier=block.tier,
+        status=status,
+        asked=True,
+        reason=reason,
+        label=record["label"],
+        criteria=criteria,
+        notes=planned.notes,
+        seconds=outcome.seconds,
+        log=kept,
+        evidence=record,
+        evidence_file=evidence_file,
+    )
+
+
+def _status(
+    run: JudgedRun, outcome: Outcome, criteria: tuple[CriterionResult, ...]
+) -> tuple[Status, str | None]:
+    """By the criteria, but for a run that was impossible or was broken off: that shows nothing."""
+    if run.log.cannot_run is not None:
+        return Status.NOT_VERIFIED, run.log.cannot_run
+    if outcome.ended == "interrupted":
+        return Status.NOT_VERIFIED, "interrupted before its end"
+    return decide(criteria)
+
+
+def _keep(
+    record: dict[str, object], log: Path, status: Status, folder: Path | None
+) -> tuple[Path | None, Path | None]:
+    """Put evidence and log into the report folder; without one, keep the log of what did not pass."""
+    name = str(record["id"])
+    if folder is not None:
+        evidence_file = folder / f"{name}.json"
+        evidence.write(evidence_file, record)
+        return _move(log, folder / f"{name}.log"), evidence_file
+    if status is Status.PASSED:
+        return None, None
+    return _move(log, Path(tempfile.gettempdir()) / f"mbridge-skills-{name}.log"), None
+
+
+def _move(log: Path, target: Path) -> Path:
+    """Copy under another name first: the target appears only when it is whole."""
+    partial = log.with_name("kept.log")
+    shutil.copyfile(log, partial)
+    try:
+        partial.replace(target)
+    except OSError:  # another file system
+        from mbridge_skills import atomic
+
+        atomic.write_bytes(target, log.read_bytes())
+    return target
+
+
+def judge_log(card: Card, summary: LogSummary, block: VerifyBlock | None, log: Path) -> VerifyReport:
+    """Judge an existing log by a block's criteria; by the fitting block where none is named."""
+    fitting = block or _fitting_block(card, summary)
+    expect = fitting.expect
+    stated = (summary.environment or {}).get("options", {}).get("iterations")
+    if isinstance(stated, int):
+        expect = Expect(iterations=stated, passes=expect.passes)
+    elif block is None and not summary.pytest_sessions:
+        expect = Expect()
+    criteria = judge(fitting, JudgedRun(summary, None, expect))
+    status, reason = decide(criteria)
+    if summary.cannot_run is not None:
+        status, reason = Status.NOT_VERIFIED, summary.cannot_run
+    label = (summary.environment or {}).get("label")
+    report = BlockReport(
+        block=fitting.id,
+        title=f"{fitting.title} (judged from a log)",
+        tier=fitting.tier,
+        status=status,
+        asked=True,
+        reason=reason,
+        label=label,
+        criteria=criteria,
+        log=log,
+    )
+    return VerifyReport(card.name, datetime.now(UTC).isoformat(timespec="seconds"), (report,))
+
+
+def _fitting_block(card: Card, summary: LogSummary) -> VerifyBlock:
+    """The block whose program wrote the log; for any other training log, the criteria that fit every log."""
+    label = (summary.environment or {}).get("label")
+    wanted = "bridge" if summary.environment is None else {"gpu": "gpu"}.get(str(label), "cpu")
+    block = next(iter(card.blocks_for(wanted)), None)
+    if block is None:
+        raise InputError(f"{card.name} has no verify block of tier {wanted} to judge this log by")
+    if summary.environment is not None or summary.pytest_sessions:
+        return block
+    return _training_log_block(block)
+
+
+def _training_log_block(block: VerifyBlock) -> VerifyBlock:
+    """``block`` without what only a pytest log can show."""
+    from dataclasses import replace
+
+    criteria = tuple(spec for spec in block.criteria if spec.id != "pytest-passes")
+    return replace(block, id="training-log", title="Training log", criteria=criteria)

@@ -1,0 +1,1 @@
+"""Where a verification can run: one module per tier, each with ``prepare(block, request)``."""
