@@ -1,0 +1,1 @@
+"""The bundle: skills, their cards and documents, and where they lie."""
