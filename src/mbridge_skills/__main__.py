@@ -7,7 +7,7 @@ import sys
 
 def main() -> None:
     """Run the command line and leave with its exit code."""
-    from mbridge_skills.cli import run
+    from mbridge_skills.cli.main import run
 
     sys.exit(run())
 

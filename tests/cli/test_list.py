@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner
 
 from mbridge_skills.card.record import record_run
-from mbridge_skills.cli import run
 from mbridge_skills.cli.list import command
+from mbridge_skills.cli.main import run
 
 ROOT = Path(__file__).parents[2]
 FSDP = "nemo-mbridge-perf-megatron-fsdp"

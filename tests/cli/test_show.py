@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from mbridge_skills.card.load import load_card
-from mbridge_skills.cli import run
+from mbridge_skills.cli.main import run
 from mbridge_skills.cli.show import command
 
 ROOT = Path(__file__).parents[2]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from mbridge_skills.cli import LazyGroup
+from mbridge_skills.cli.lazy import LazyGroup
 
 
 @click.group(

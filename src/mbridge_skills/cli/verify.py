@@ -37,7 +37,9 @@ class _VerifyCommand(click.Command):
     show_default=True,
     help="Where to run; auto: the highest tier that can run here.",
 )
-@click.option("--bridge", type=click.Path(path_type=Path), help="A Megatron-Bridge checkout, for tier bridge.")
+@click.option(
+    "--bridge", type=click.Path(path_type=Path), help="A Megatron-Bridge checkout, for tier bridge."
+)
 @click.option("--from-log", type=click.Path(path_type=Path), help="Judge this log in place of running.")
 @click.option("--block", help="With --from-log: the verify block whose criteria to judge by.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="End the run after S seconds.")
@@ -73,7 +75,7 @@ def command(
     """Run the smoke test of SKILL, parse its log and decide the success criteria.
 
     Options of the smoke program follow after --, to rehearse another layout:
-    skill run verify --tier cpu -- --strategy optim --tp 2 --microbatches 4
+    mbridge-skills run verify --tier cpu -- --strategy optim --tp 2 --microbatches 4
 
     Exit codes: 0 passed, 1 failed, 2 usage or configuration, 3 could not run (not verified).
     """
@@ -154,6 +156,8 @@ def _prepare_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"cannot make the report folder: {error.strerror}", where=Location(folder)) from error
+        raise InputError(
+            f"cannot make the report folder: {error.strerror}", where=Location(folder)
+        ) from error
     if not os.access(folder, os.W_OK):
         raise InputError("the report folder is not writable", where=Location(folder))

@@ -15,7 +15,9 @@ def judge(run: JudgedRun, spec: CriterionSpec) -> Judgement:
         return not_judged("no pytest output in the log", limit)
     counts = [dict(summary.counts) for summary in summaries]
     value = "; ".join(_text(count) for count in counts) or "no summary"
-    reasons = [f"{failure.outcome}: {failure.node_id} - {failure.reason}" for failure in run.log.pytest_failures]
+    reasons = [
+        f"{failure.outcome}: {failure.node_id} - {failure.reason}" for failure in run.log.pytest_failures
+    ]
     detail = "\n".join(dict.fromkeys(reasons)) or None
     if len(summaries) < started:
         missing = f"{len(summaries)} of {started} ranks reported"

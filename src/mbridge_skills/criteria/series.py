@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from mbridge_skills.criteria.base import TRAIN, JudgedRun
 from mbridge_skills.logs.events import Iteration
-from mbridge_skills.logs.summary import PhaseSeries
+from mbridge_skills.logs.phases import PhaseSeries
 
 METRICS = ("loss", "grad_norm")
 # Limits of a comparison where the card states none; relative.

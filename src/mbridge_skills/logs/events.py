@@ -64,6 +64,13 @@ class Finished(Event):
 
 
 @dataclass(frozen=True)
+class CannotRun(Event):
+    """The smoke program says that the run is impossible here, which is not the same as having failed."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
 class TrainingDone(Event):
     """Megatron's own "after training is done" line."""
 
@@ -92,10 +99,10 @@ class PytestFailure(Event):
 
 @dataclass(frozen=True)
 class Checkpoint(Event):
-    """A checkpoint save or load began or was finished."""
+    """A checkpoint save or load began, was handed to the background (after it began), or was finished."""
 
     action: Literal["save", "load"]
-    stage: Literal["started", "finished"]
+    stage: Literal["started", "scheduled", "finished"]
     iteration: int | None
     path: str | None
     format: str | None  # torch_dist, fsdp_dtensor, torch_dcp, ...

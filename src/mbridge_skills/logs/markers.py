@@ -28,6 +28,6 @@ def parse(text: str) -> dict[str, Any] | None:
         return None
     try:
         record = json.loads(text[len(PREFIX) :])
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):  # not JSON, a number of thousands of digits, nested without end
         return None
     return record if isinstance(record, dict) and isinstance(record.get("event"), str) else None

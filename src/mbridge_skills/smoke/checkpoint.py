@@ -7,6 +7,7 @@ one parameter are uneven, so Megatron-Core prepares the state dict with one coll
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -54,8 +55,9 @@ def load(trainee: Trainee, folder: Path) -> None:
     prepared = _state(trainee, is_loading=True)
     dcp.load(prepared, checkpoint_id=folder)
     # dcp.load filled the tensors in place; what it replaced (plain values) is taken from ``prepared``.
-    model_state = trainee.model.state_dict_for_save_checkpoint()
-    trainee.model.module.load_state_dict(model_state, strict=True)
+    # The wrapper's own load_state_dict expects that Float16Module left its level out of the names.
+    loader = trainee.model if trainee.config.bf16 else trainee.model.module
+    loader.load_state_dict(trainee.model.state_dict_for_save_checkpoint(), strict=True)
     with torch.no_grad():
         trainee.optimizer.load_state_dict(prepared["optimizer"])
     dist.barrier()
@@ -106,19 +108,26 @@ def _in_order(state: Any) -> Any:
 
 
 def _agree_on_keys(state: dict[str, Any]) -> None:
-    """Refuse to start collectives that would deadlock because the ranks hold different tensors."""
-    mine = sorted(_tensor_paths(state))
+    """Refuse to start collectives that would deadlock because ranks of a mesh hold different tensors."""
+    mine = {path: _ranks_of(tensor) for path, tensor in _tensors(state) if isinstance(tensor, DTensor)}
     everyone: list[Any] = [None] * dist.get_world_size()
     dist.all_gather_object(everyone, mine)
-    for rank, theirs in enumerate(everyone):
-        if theirs != everyone[0]:
-            difference = sorted(set(theirs) ^ set(everyone[0]))
-            raise RuntimeError(f"rank {rank} and rank 0 hold different tensors to save: {difference[:5]}")
+    for rank, held in enumerate(everyone):
+        for path, peers in held.items():
+            lacking = [peer for peer in peers if path not in everyone[peer]]
+            if lacking:
+                raise RuntimeError(
+                    f"rank {rank} holds {path} to save, but ranks {lacking} of its mesh do not"
+                )
 
 
-def _tensor_paths(state: Any, path: str = "") -> list[str]:
+def _ranks_of(tensor: DTensor) -> list[int]:
+    return [int(rank) for rank in tensor.device_mesh.mesh.flatten().tolist()]
+
+
+def _tensors(state: Any, path: str = "") -> Iterator[tuple[str, torch.Tensor]]:
     if isinstance(state, torch.Tensor):
-        return [path]
-    if isinstance(state, dict):
-        return [name for key, value in state.items() for name in _tensor_paths(value, f"{path}/{key}")]
-    return []
+        yield path, state
+    elif isinstance(state, dict):
+        for key, value in state.items():
+            yield from _tensors(value, f"{path}/{key}")

@@ -25,11 +25,8 @@ LABEL = "cpu-simulated"
 # Functions and methods through which Megatron-Core asks for a tensor on a device. They are replaced by
 # name, not through a torch function mode: a mode is not active inside autograd's backward, where
 # Megatron FSDP allocates its gradient buffers.
-_FACTORIES = (
-    "arange as_tensor empty empty_like empty_strided eye full full_like linspace ones ones_like rand "
-    "rand_like randint randn randn_like randperm tensor zeros zeros_like"
-).split()
-_TENSOR_METHODS = "new_empty new_full new_ones new_tensor new_zeros to".split()
+_FACTORIES = ["arange", "as_tensor", "empty", "empty_like", "empty_strided", "eye", "full", "full_like", "linspace", "ones", "ones_like", "rand", "rand_like", "randint", "randn", "randn_like", "randperm", "tensor", "zeros", "zeros_like"]
+_TENSOR_METHODS = ["new_empty", "new_full", "new_ones", "new_tensor", "new_zeros", "to"]
 
 
 class CudaPresentError(RuntimeError):
@@ -70,45 +67,44 @@ def _bookkeeping() -> Iterator[tuple[Any, str, Any]]:
     stream = _Stream()
     yield cuda, "Stream", _Stream
     yield cuda, "Event", _Event
-    yield cuda, "stream", _nothing_context
-    yield cuda, "device", _nothing_context
+    yield cuda, "stream", _no_context()
+    yield cuda, "device", _no_context()
     yield cuda, "current_stream", lambda *_, **__: stream
     yield cuda, "default_stream", lambda *_, **__: stream
-    yield cuda, "set_stream", _nothing
-    yield cuda, "synchronize", _nothing
-    yield cuda, "set_device", _nothing
-    yield cuda, "empty_cache", _nothing
+    yield cuda, "set_stream", _nothing()
+    yield cuda, "synchronize", _nothing()
+    yield cuda, "set_device", _nothing()
+    yield cuda, "empty_cache", _nothing()
     yield cuda, "current_device", lambda: 0
     yield cuda, "device_count", lambda: 1
     yield cuda, "get_device_capability", lambda *_, **__: (9, 0)
     yield cuda, "is_current_stream_capturing", lambda: False
     for reading in ("memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved"):
         yield cuda, reading, lambda *_, **__: 0
-    yield cuda.nvtx, "range_push", _nothing
-    yield cuda.nvtx, "range_pop", _nothing
-    yield cuda, "_lazy_init", _nothing
-    yield cuda, "_lazy_call", _nothing
+    yield cuda.nvtx, "range_push", _nothing()
+    yield cuda.nvtx, "range_pop", _nothing()
+    yield cuda, "_lazy_init", _nothing()
+    yield cuda, "_lazy_call", _nothing()
 
 
 def _random_state() -> Iterator[tuple[Any, str, Any]]:
-    """Megatron's RNG tracker keeps one CUDA RNG state per region; here they are states of the CPU generator."""
+    """CUDA's generator is a second one beside the CPU's: seeding it must not touch the CPU generator, from
+    which Megatron draws weights (use_cpu_initialization), or they would differ from those on a GPU."""
+    generator = torch.Generator("cpu")
 
     def get(*_: Any, **__: Any) -> torch.Tensor:
-        return torch.get_rng_state()
+        return generator.get_state()
 
     def put(state: torch.Tensor, *_: Any, **__: Any) -> None:
-        torch.set_rng_state(state)
-
-    def seed(value: int) -> None:
-        torch.default_generator.manual_seed(value)
+        generator.set_state(state)
 
     for owner in (torch.cuda, torch.cuda.random):
         yield owner, "get_rng_state", get
         yield owner, "set_rng_state", put
-        yield owner, "manual_seed", seed
-    yield torch.cuda.random, "_lazy_init", _nothing
-    yield torch.cuda.random, "_lazy_call", _nothing
-    yield torch.cuda, "default_generators", (torch.default_generator,)
+        yield owner, "manual_seed", generator.manual_seed
+    yield torch.cuda.random, "_lazy_init", _nothing()
+    yield torch.cuda.random, "_lazy_call", _nothing()
+    yield torch.cuda, "default_generators", (generator,)
 
 
 def _placement() -> Iterator[tuple[Any, str, Any]]:
@@ -119,7 +115,7 @@ def _placement() -> Iterator[tuple[Any, str, Any]]:
         yield torch.Tensor, name, _on_cpu(getattr(torch.Tensor, name))
     yield torch.Tensor, "cuda", lambda self, *_, **__: self
     yield torch.nn.Module, "cuda", lambda self, *_, **__: self
-    yield torch.Tensor, "record_stream", _nothing
+    yield torch.Tensor, "record_stream", _nothing()
 
     mesh_from_group = DeviceMesh.from_group
 
@@ -190,12 +186,14 @@ class _Event:
         return 0.0
 
 
-def _nothing(*_: Any, **__: Any) -> None:
-    return None
+def _nothing() -> Callable[..., None]:
+    """A function that does nothing. A new one each time: torch.compile keeps a table of torch's functions
+    and does not bear the same object under two names."""
+    return lambda *_, **__: None
 
 
-def _nothing_context(*_: Any, **__: Any) -> contextlib.AbstractContextManager[None]:
-    return contextlib.nullcontext()
+def _no_context() -> Callable[..., contextlib.AbstractContextManager[None]]:
+    return lambda *_, **__: contextlib.nullcontext()
 
 
 def _on_cpu(function: Callable[..., Any]) -> Callable[..., Any]:

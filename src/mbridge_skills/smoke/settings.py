@@ -77,7 +77,7 @@ def from_card(options: Options) -> Settings:
     if not ckpt_format:
         raise ValueError("the card's recommended path names no checkpoint.ckpt_format")
 
-    deviations = ()
+    deviations: tuple[str, ...] = ()
     if options.device == "cpu":
         # Scaling inside the reduction is an NCCL feature (pre-multiplied sum); gloo has none.
         ddp["gradient_reduce_div_fusion"] = False

@@ -82,11 +82,13 @@ def forward_step(batches: Iterator[Batch], model: Any) -> tuple[torch.Tensor, Ca
 def loss_function(losses: torch.Tensor) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
     """Per-token losses [micro batch, sequence] -> their mean and the figure to report."""
     loss = losses.float().mean()
-    return loss, {"lm loss": loss.detach()}
+    # A copy: the schedule divides the loss by the number of microbatches in place.
+    return loss, {"lm loss": loss.detach().clone()}
 
 
 def _mean_over_data_parallel(loss: torch.Tensor) -> float:
     group = parallel_state.get_data_parallel_group(with_context_parallel=True)
     total = loss.detach().clone().reshape(1)
     dist.all_reduce(total, group=group)
-    return float(total.item()) / dist.get_world_size(group)
+    mean: float = total.item() / dist.get_world_size(group)
+    return mean

@@ -6,11 +6,14 @@ import contextlib
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib import metadata
 
 import torch
 import torch.distributed as dist
 from megatron.core import parallel_state
+from megatron.core.transformer.moe import moe_utils
 
+from mbridge_skills.card.versions import satisfies
 from mbridge_skills.smoke import cpu_device
 from mbridge_skills.smoke.options import Options
 
@@ -81,6 +84,10 @@ def _refuse_impossible(options: Options) -> None:
             "context parallelism needs Transformer Engine's attention "
             "(--transformer-impl=transformer_engine, GPU only)"
         )
+    core = metadata.version("megatron-core")
+    # 0.16 names a Transformer Engine function in its router that it imports only where that is installed.
+    if options.experts and satisfies("<0.17", core) and not hasattr(moe_utils, "te_general_gemm"):
+        raise CannotRunHereError(f"experts in megatron-core {core} need Transformer Engine")
     if options.dispatcher == "alltoall" and options.device == "cpu" and options.ep > 1:
         raise CannotRunHereError("gloo has no uneven all-to-all: use --dispatcher=allgather on the CPU")
 

@@ -94,6 +94,17 @@ def write(path: Path, record: Mapping[str, Any]) -> None:
     atomic.write_text(path, json.dumps(record, indent=1, ensure_ascii=False) + "\n")
 
 
+def block_of(path: Path) -> str | None:
+    """The block whose evidence the file is; None where it is no evidence file."""
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    if not isinstance(record, dict) or record.get("format") != FORMAT:
+        return None
+    return str(record.get("block"))
+
+
 def _versions(stated: Mapping[str, Any]) -> dict[str, str]:
     """What the program saw counts; what is installed here fills the rest."""
     found = {name: version for name in _PACKAGES if (version := machine.installed_version(name))}

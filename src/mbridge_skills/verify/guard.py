@@ -119,14 +119,19 @@ def _children() -> dict[int, list[int]]:
 
 def _process_table() -> list[tuple[int, int]]:
     if not Path("/proc/self/stat").exists():
-        listing = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=False)
+        listing = subprocess.run(
+            ["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=False
+        )
         lines = [line.split() for line in listing.stdout.splitlines()]
         return [(int(process), int(parent)) for process, parent in lines]
     table = []
     for entry in os.listdir("/proc"):
         if entry.isdigit():
             # The name, in parentheses, may hold spaces; the parent is the second field behind it.
-            with contextlib.suppress(OSError, IndexError, ValueError), open(f"/proc/{entry}/stat", "rb") as file:
+            with (
+                contextlib.suppress(OSError, IndexError, ValueError),
+                open(f"/proc/{entry}/stat", "rb") as file,
+            ):
                 table.append((int(entry), int(file.read().rpartition(b")")[2].split()[1])))
     return table
 

@@ -133,6 +133,8 @@ def _expected(block: VerifyBlock, smoke_options: Sequence[str]) -> Expect:
         return block.expect
     from mbridge_skills.smoke.options import parse
 
-    chosen = parse([f"--device={'cpu' if block.tier == 'cpu' else 'cuda'}", "--card=-", "--work=-", *smoke_options])
+    chosen = parse(
+        [f"--device={'cpu' if block.tier == 'cpu' else 'cuda'}", "--card=-", "--work=-", *smoke_options]
+    )
     given = any(word.partition("=")[0] == "--iterations" for word in smoke_options)
     return replace(block.expect, iterations=chosen.iterations) if given else block.expect

@@ -42,7 +42,9 @@ class Progress:
     def started(self, argv: Sequence[str], environment: Mapping[str, str | None], folder: Path) -> None:
         """Show what runs, in a form that can be copied to a shell."""
         unset = [f"-u {name}" for name, value in environment.items() if value is None]
-        settings = [f"{name}={shlex.quote(value)}" for name, value in environment.items() if value is not None]
+        settings = [
+            f"{name}={shlex.quote(value)}" for name, value in environment.items() if value is not None
+        ]
         prefix = ["env", *unset, *settings] if unset else settings
         self._say(f"running in {folder}:")
         self._say("  " + " ".join([*prefix, shlex.join(argv)]))

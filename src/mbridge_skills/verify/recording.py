@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mbridge_skills.bundle.locate import Bundle, Skill
+from mbridge_skills.card.load import load_card
 from mbridge_skills.card.record import record_in_bundle, record_run
 from mbridge_skills.errors import InputError, Location
 from mbridge_skills.verify import evidence
@@ -59,4 +60,13 @@ def record(bundle: Bundle, skill: Skill, report: VerifyReport) -> list[BlockRepo
         recorded.append(block)
     if recorded:
         record_in_bundle(bundle.card_path, skill.name)
+        _remove_replaced(skill, {block.block for block in recorded})
     return recorded
+
+
+def _remove_replaced(skill: Skill, blocks: set[str]) -> None:
+    """Remove evidence files of these blocks that the card names no more: a newer run took their place."""
+    named = {run.report for run in load_card(skill.card_path).runs}
+    for file in (skill.folder / "evidence").glob("*.json"):
+        if f"evidence/{file.name}" not in named and evidence.block_of(file) in blocks:
+            file.unlink()

@@ -91,7 +91,8 @@ def _defines(file: Path, names: list[str]) -> bool:
             (
                 node.body
                 for node in body
-                if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and node.name == name
+                if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+                and node.name == name
             ),
             None,
         )
