@@ -25,8 +25,11 @@ LABEL = "cpu-simulated"
 # Functions and methods through which Megatron-Core asks for a tensor on a device. They are replaced by
 # name, not through a torch function mode: a mode is not active inside autograd's backward, where
 # Megatron FSDP allocates its gradient buffers.
-_FACTORIES = ["arange", "as_tensor", "empty", "empty_like", "empty_strided", "eye", "full", "full_like", "linspace", "ones", "ones_like", "rand", "rand_like", "randint", "randn", "randn_like", "randperm", "tensor", "zeros", "zeros_like"]
-_TENSOR_METHODS = ["new_empty", "new_full", "new_ones", "new_tensor", "new_zeros", "to"]
+_FACTORIES = """
+    arange as_tensor empty empty_like empty_strided eye full full_like linspace ones ones_like rand rand_like
+    randint randn randn_like randperm tensor zeros zeros_like
+"""
+_TENSOR_METHODS = "new_empty new_full new_ones new_tensor new_zeros to"
 
 
 class CudaPresentError(RuntimeError):
@@ -109,9 +112,9 @@ def _random_state() -> Iterator[tuple[Any, str, Any]]:
 
 def _placement() -> Iterator[tuple[Any, str, Any]]:
     """Requests for a CUDA tensor or a CUDA mesh are answered with a CPU one."""
-    for name in _FACTORIES:
+    for name in _FACTORIES.split():
         yield torch, name, _on_cpu(getattr(torch, name))
-    for name in _TENSOR_METHODS:
+    for name in _TENSOR_METHODS.split():
         yield torch.Tensor, name, _on_cpu(getattr(torch.Tensor, name))
     yield torch.Tensor, "cuda", lambda self, *_, **__: self
     yield torch.nn.Module, "cuda", lambda self, *_, **__: self

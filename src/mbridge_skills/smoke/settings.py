@@ -86,7 +86,7 @@ def from_card(options: Options) -> Settings:
 
 
 def _resolve(value: Any) -> Any:
-    """A value as YAML has it -> what Megatron takes: ``{_target_: torch.float32, _call_: false}`` is a dtype."""
+    """A value as YAML has it -> what Megatron takes; ``{_target_: torch.float32}`` is a dtype."""
     if isinstance(value, Mapping) and "_target_" in value:
         name = str(value["_target_"])
         dtype = getattr(torch, name.removeprefix("torch."), None)

@@ -125,14 +125,12 @@ def _process_table() -> list[tuple[int, int]]:
         lines = [line.split() for line in listing.stdout.splitlines()]
         return [(int(process), int(parent)) for process, parent in lines]
     table = []
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
             # The name, in parentheses, may hold spaces; the parent is the second field behind it.
-            with (
-                contextlib.suppress(OSError, IndexError, ValueError),
-                open(f"/proc/{entry}/stat", "rb") as file,
-            ):
-                table.append((int(entry), int(file.read().rpartition(b")")[2].split()[1])))
+            with contextlib.suppress(OSError, IndexError, ValueError):
+                fields = (entry / "stat").read_bytes().rpartition(b")")[2].split()
+                table.append((int(entry.name), int(fields[1])))
     return table
 
 
