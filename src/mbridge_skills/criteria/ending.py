@@ -21,16 +21,15 @@ class Ending:
 
 def ending(run: JudgedRun) -> Ending:
     """How ``run`` ended."""
-    failure = _recorded_failure(run.log)
     if run.outcome is None:
-        return _from_log_alone(run.log, failure)
+        return _from_log_alone(run.log)
+    failure = _recorded_failure(run.log)
     if run.outcome.ended != "exited":
         return Ending(False, _ended_by_us(run), _last_lines(run.log))
     if run.outcome.exit_code:
         text = failure or f"the launcher ended with {describe_exit(run.outcome.exit_code)}"
         return Ending(False, text, _last_lines(run.log) if failure is None else None)
-    if failure:
-        return Ending(False, failure)
+    # A traceback alone proves nothing here: programs log exceptions that they survive.
     missing = _ranks_without_end(run)
     if missing:
         ranks = ", ".join(map(str, missing))
@@ -48,23 +47,39 @@ def describe_exit(code: int) -> str:
         return f"signal {-code}"
 
 
-def _from_log_alone(log: LogSummary, failure: str | None) -> Ending:
-    without_status = "exit status not in the log"
-    if failure:
+def _from_log_alone(log: LogSummary) -> Ending:
+    """By the marks that a program leaves when it reaches its end; failing those, by its failures."""
+    failure = _recorded_failure(log)
+    if log.launcher_failure is not None:
+        return Ending(False, failure or "torchrun reports a failure")
+    reached, text = _end_marks(log)
+    if reached:
+        return Ending(True, f"{text} (exit status not in the log)")
+    if failure is not None:
         return Ending(False, failure)
+    return Ending(reached, text, _last_lines(log))
+
+
+def _end_marks(log: LogSummary) -> tuple[bool | None, str]:
+    """Whether every process says that it reached its end, and well; None where such a log says nothing."""
     if log.pytest_sessions:
         reported = len(log.pytest_summaries)
         if reported < log.pytest_sessions:
-            return Ending(False, f"{reported} of {log.pytest_sessions} pytest processes reported their end")
-        return Ending(True, f"every pytest process reported its end ({without_status})")
+            return False, f"{reported} of {log.pytest_sessions} pytest processes reported their end"
+        wrong = sum(
+            summary.counts.get(key, 0) for summary in log.pytest_summaries for key in ("failed", "error")
+        )
+        if wrong:
+            return False, "a pytest process reported failures, and so ended with exit code 1"
+        return True, "every pytest process reported its end"
     world_size = (log.environment or {}).get("world_size")
     if world_size:
         if log.finished_ranks >= set(range(int(world_size))):
-            return Ending(True, f"every rank reached its last line ({without_status})")
-        return Ending(False, "the log ends before every rank's last line", _last_lines(log))
+            return True, "every rank reached its last line"
+        return False, "the log ends before every rank's last line"
     if log.training_done:
-        return Ending(True, f"training reported its end ({without_status})")
-    return Ending(None, "neither an end nor a failure is in the log", _last_lines(log))
+        return True, "training reported its end"
+    return None, "neither an end nor a failure is in the log"
 
 
 def _recorded_failure(log: LogSummary) -> str | None:

@@ -6,22 +6,21 @@ The only criterion that sees a silent fault: every loss can be finite while the 
 from __future__ import annotations
 
 from mbridge_skills.card.model import CriterionSpec
-from mbridge_skills.criteria.base import (
-    REFERENCE,
-    Criterion,
-    JudgedRun,
-    Judgement,
-    failed,
-    not_judged,
-    passed,
+from mbridge_skills.criteria.base import REFERENCE, Criterion, JudgedRun, Judgement, not_judged
+from mbridge_skills.criteria.series import (
+    compare,
+    describe_limits,
+    is_whole,
+    judge_differences,
+    main_series,
+    tolerance,
 )
-from mbridge_skills.criteria.series import compare, is_whole, main_series, tolerance
 
 
 def judge(run: JudgedRun, spec: CriterionSpec) -> Judgement:
     """Compares every iteration of the training with the reference phase."""
     limits = tolerance(run, spec.tolerance)
-    limit = f"losses within {limits['loss']:.0e}, grad norms within {limits['grad_norm']:.0e} (relative)"
+    limit = describe_limits(limits)
     train, reference = main_series(run), run.log.phases.get(REFERENCE)
     if reference is None:
         return not_judged("no reference in the log", limit)
@@ -30,10 +29,7 @@ def judge(run: JudgedRun, spec: CriterionSpec) -> Judgement:
     differences, shared = compare(train, reference, limits)
     if len(shared) < max(train.count, reference.count):
         return not_judged(f"only {len(shared)} iterations can be compared", limit)
-    value = ", ".join(map(str, differences))
-    if all(difference.within for difference in differences):
-        return passed(f"{value} over {len(shared)} iterations", limit)
-    return failed(value, limit, "the gradients are not those of the reference: see SKILL.md, Troubleshooting")
+    return judge_differences(differences, shared, limit)
 
 
 CRITERION = Criterion("parity", "Parity with DDP and the distributed optimizer", judge)

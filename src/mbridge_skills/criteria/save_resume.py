@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from mbridge_skills.card.model import CriterionSpec
-from mbridge_skills.criteria.base import (
-    RESUME,
-    TRAIN,
-    Criterion,
-    JudgedRun,
-    Judgement,
-    failed,
-    not_judged,
-    passed,
+from mbridge_skills.criteria.base import RESUME, TRAIN, Criterion, JudgedRun, Judgement, failed, not_judged
+from mbridge_skills.criteria.series import (
+    compare,
+    describe_limits,
+    is_whole,
+    judge_differences,
+    tolerance,
 )
-from mbridge_skills.criteria.series import compare, is_whole, tolerance
 
 
 def judge(run: JudgedRun, spec: CriterionSpec) -> Judgement:
     """Compares the iterations after the load with the same iterations of the uninterrupted training."""
     limits = tolerance(run, spec.tolerance)
-    limit = f"losses within {limits['loss']:.0e}, grad norms within {limits['grad_norm']:.0e} (relative)"
+    limit = describe_limits(limits)
     done = {(event.action, event.stage) for event in run.log.checkpoints}
     if ("save", "finished") not in done:
         return not_judged("no checkpoint was saved", limit)
@@ -31,10 +28,7 @@ def judge(run: JudgedRun, spec: CriterionSpec) -> Judgement:
     if train is None or resume is None or not is_whole(run, train) or not is_whole(run, resume):
         return failed("the resumed training did not reach the last iteration", limit)
     differences, shared = compare(resume, train, limits)
-    value = ", ".join(map(str, differences)) + f" over iterations {shared[0]} to {shared[-1]}"
-    if all(difference.within for difference in differences):
-        return passed(value, limit)
-    return failed(value, limit)
+    return judge_differences(differences, shared, limit)
 
 
 CRITERION = Criterion("save-resume", "Save and resume reproduce the losses", judge)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mbridge_skills.criteria.base import TRAIN, JudgedRun
+from mbridge_skills.criteria.base import TRAIN, JudgedRun, Judgement, failed, passed
 from mbridge_skills.logs.events import Iteration
 from mbridge_skills.logs.phases import PhaseSeries
 
@@ -14,7 +14,7 @@ METRICS = ("loss", "grad_norm")
 # Limits of a comparison where the card states none; relative.
 DEFAULT_TOLERANCE: Mapping[str, Mapping[str, float]] = {
     "fp32": {"loss": 1e-5, "grad_norm": 1e-5},
-    "bf16": {"loss": 2e-2, "grad_norm": 5e-2},
+    "bf16": {"loss": 2e-5, "grad_norm": 2e-4},
 }
 
 
@@ -26,15 +26,27 @@ class Difference:
     value: float
     limit: float
     iteration: int
+    ours: float | None
+    theirs: float | None
 
     @property
     def within(self) -> bool:
         """Whether it is no larger than the limit; a nan is not."""
         return self.value <= self.limit
 
+    @property
+    def name(self) -> str:
+        """The metric in words."""
+        return self.metric.replace("_", " ")
+
     def __str__(self) -> str:
-        name = self.metric.replace("_", " ")
-        return f"{name} {self.value:.1e} (limit {self.limit:.0e}, iteration {self.iteration})"
+        return f"{self.name} {self.value:.1e}"
+
+    @property
+    def figures(self) -> str:
+        """The two values behind it."""
+        ours, theirs = ("none" if value is None else f"{value:.9g}" for value in (self.ours, self.theirs))
+        return f"{self.name} at iteration {self.iteration}: {ours} against {theirs}"
 
 
 def main_series(run: JudgedRun) -> PhaseSeries | None:
@@ -65,9 +77,10 @@ def compare(
     for metric in METRICS:
         worst: Difference | None = None
         for number in shared:
-            value = relative_difference(_metric(mine[number], metric), _metric(other[number], metric))
+            left, right = _metric(mine[number], metric), _metric(other[number], metric)
+            value = relative_difference(left, right)
             if worst is None or not value <= worst.value:
-                worst = Difference(metric, value, limits[metric], number)
+                worst = Difference(metric, value, limits[metric], number, left, right)
         if worst is not None:
             differences.append(worst)
     return differences, shared
@@ -80,6 +93,19 @@ def relative_difference(ours: float | None, theirs: float | None) -> float:
     if ours == theirs:
         return 0.0
     return abs(ours - theirs) / abs(theirs) if theirs else math.inf
+
+
+def describe_limits(limits: Mapping[str, float]) -> str:
+    """The limits of a comparison in one line."""
+    return f"loss {limits['loss']:.0e}, grad norm {limits['grad_norm']:.0e} (relative)"
+
+
+def judge_differences(differences: list[Difference], shared: list[int], limit: str) -> Judgement:
+    """Passed where every difference is within its limit; the worst figures where one is not."""
+    value = f"{', '.join(map(str, differences))}; iterations {shared[0]} to {shared[-1]}"
+    if all(difference.within for difference in differences):
+        return passed(value, limit)
+    return failed(value, limit, "\n".join(each.figures for each in differences if not each.within))
 
 
 def tolerance(run: JudgedRun, stated: Mapping[str, Mapping[str, float]]) -> Mapping[str, float]:

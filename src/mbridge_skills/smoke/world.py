@@ -7,11 +7,11 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import metadata
+from importlib.util import find_spec
 
 import torch
 import torch.distributed as dist
 from megatron.core import parallel_state
-from megatron.core.transformer.moe import moe_utils
 
 from mbridge_skills.card.versions import satisfies
 from mbridge_skills.smoke import cpu_device
@@ -85,9 +85,12 @@ def _refuse_impossible(options: Options) -> None:
             "(--transformer-impl=transformer_engine, GPU only)"
         )
     core = metadata.version("megatron-core")
-    # 0.16 names a Transformer Engine function in its router that it imports only where that is installed.
-    if options.experts and satisfies("<0.17", core) and not hasattr(moe_utils, "te_general_gemm"):
-        raise CannotRunHereError(f"experts in megatron-core {core} need Transformer Engine")
+    # 0.16 uses names of Transformer Engine that it imports only where that is installed: in the router of a
+    # mixture of experts (moe_utils.RouterGatingLinearFunction), and in the FSDP wrapper under tensor
+    # parallelism (mcore_fsdp_adapter, FullyShardedDataParallel._fix_tensor_parallel_attributes).
+    needs_engine = options.experts or options.tp > 1
+    if needs_engine and satisfies("<0.17", core) and find_spec("transformer_engine") is None:
+        raise CannotRunHereError(f"experts and tp > 1 need Transformer Engine in megatron-core {core}")
     if options.dispatcher == "alltoall" and options.device == "cpu" and options.ep > 1:
         raise CannotRunHereError("gloo has no uneven all-to-all: use --dispatcher=allgather on the CPU")
 
