@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from mbridge_skills.card.model import CriterionSpec, Expect
 from mbridge_skills.logs.summary import LogSummary
@@ -32,10 +33,21 @@ class JudgedRun:
     processes: int | None = None
 
     @property
+    def options(self) -> Mapping[str, Any]:
+        """The options that the smoke program states; empty where it states none. A log may hold anything."""
+        options = (self.log.environment or {}).get("options")
+        return options if isinstance(options, Mapping) else {}
+
+    @property
     def dtype(self) -> str:
         """The parameter dtype that the smoke program states; tolerances hang on it."""
-        options = (self.log.environment or {}).get("options", {})
-        return str(options.get("dtype", "fp32"))
+        return str(self.options.get("dtype", "fp32"))
+
+    @property
+    def world_size(self) -> int | None:
+        """The number of ranks that the smoke program states; None where it states none."""
+        size = (self.log.environment or {}).get("world_size")
+        return size if type(size) is int and size > 0 else None
 
 
 @dataclass(frozen=True)

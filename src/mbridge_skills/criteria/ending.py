@@ -22,7 +22,7 @@ class Ending:
 def ending(run: JudgedRun) -> Ending:
     """How ``run`` ended."""
     if run.outcome is None:
-        return _from_log_alone(run.log)
+        return _from_log_alone(run)
     failure = _recorded_failure(run.log)
     if run.outcome.ended != "exited":
         return Ending(False, _ended_by_us(run), _last_lines(run.log))
@@ -47,12 +47,19 @@ def describe_exit(code: int) -> str:
         return f"signal {-code}"
 
 
-def _from_log_alone(log: LogSummary) -> Ending:
+def _from_log_alone(run: JudgedRun) -> Ending:
     """By the marks that a program leaves when it reaches its end; failing those, by its failures."""
+    log = run.log
     failure = _recorded_failure(log)
     if log.launcher_failure is not None:
         return Ending(False, failure or "torchrun reports a failure")
-    reached, text = _end_marks(log)
+    reached, text = _end_marks(run)
+    if reached is None and log.training_done:
+        # Megatron saves the last checkpoint behind this mark: a failure may have come after it, or before
+        # and been survived.
+        if failure is not None:
+            return Ending(None, f"training reported its end, but the log has a failure: {failure}")
+        reached, text = True, "training reported its end"
     if reached:
         return Ending(True, f"{text} (exit status not in the log)")
     if failure is not None:
@@ -60,8 +67,9 @@ def _from_log_alone(log: LogSummary) -> Ending:
     return Ending(reached, text, _last_lines(log))
 
 
-def _end_marks(log: LogSummary) -> tuple[bool | None, str]:
+def _end_marks(run: JudgedRun) -> tuple[bool | None, str]:
     """Whether every process says that it reached its end, and well; None where such a log says nothing."""
+    log = run.log
     if log.pytest_sessions:
         reported = len(log.pytest_summaries)
         if reported < log.pytest_sessions:
@@ -71,14 +79,13 @@ def _end_marks(log: LogSummary) -> tuple[bool | None, str]:
         )
         if wrong:
             return False, "a pytest process reported failures, and so ended with exit code 1"
+        if not all(summary.counts.keys() - {"deselected", "warnings"} for summary in log.pytest_summaries):
+            return False, "a pytest process ran no test, and so ended with exit code 5"
         return True, "every pytest process reported its end"
-    world_size = (log.environment or {}).get("world_size")
-    if world_size:
-        if log.finished_ranks >= set(range(int(world_size))):
+    if run.world_size:
+        if all(rank in log.finished_ranks for rank in range(run.world_size)):
             return True, "every rank reached its last line"
         return False, "the log ends before every rank's last line"
-    if log.training_done:
-        return True, "training reported its end"
     return None, "neither an end nor a failure is in the log"
 
 
@@ -123,10 +130,7 @@ def _ended_by_us(run: JudgedRun) -> str:
 
 def _ranks_without_end(run: JudgedRun) -> list[int]:
     """Ranks of a smoke run that never reached their last line; other programs print none."""
-    world_size = (run.log.environment or {}).get("world_size")
-    if not world_size:
-        return []
-    return sorted(set(range(int(world_size))) - run.log.finished_ranks)
+    return [rank for rank in range(run.world_size or 0) if rank not in run.log.finished_ranks]
 
 
 def _last_lines(log: LogSummary) -> str | None:

@@ -19,8 +19,10 @@ def judge(run: JudgedRun, spec: CriterionSpec) -> Judgement:
     where = f"iteration {last.iteration}" + (f" of {wanted}" if wanted else "")
     if wanted is None:
         return failed(f"the log ends at {where}, and states no total", limit)
-    if last.iteration != wanted or not last.complete:
+    if last.iteration != wanted:
         return failed(f"the log ends at {where}", limit)
+    if not last.complete:
+        return failed(f"the record of {where} is cut off", limit)
     if last.loss is None:
         return failed(f"no loss at {where}", limit)
     if not math.isfinite(last.loss):

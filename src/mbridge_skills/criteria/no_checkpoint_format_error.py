@@ -13,9 +13,12 @@ from mbridge_skills.criteria.ending import ending
 # DistributedOptimizer.sharded_state_dict (0.16.1 to 0.19.2).
 _REFUSALS = re.compile(
     r"only supports fsdp_dtensor checkpoint format"
+    r"|requires the fsdp_dtensor checkpointing format"  # Megatron-Bridge, from 0.5.0 on
+    r"|fsdp_dtensor checkpoint format only supports"
     r"|fsdp_dtensor (checkpoint format|sharding type) is only supported"
     r"|sharding_type \S+ is not supported with Megatron FSDP"
-    r"|Checkpoint format '?\S+?'? is not supported"
+    r"|(requires|supported with|together with) ckpt_format="
+    r"|Checkpoint format '?\S+?'? (is )?not supported"
 )
 
 

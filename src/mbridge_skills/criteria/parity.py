@@ -10,6 +10,7 @@ from mbridge_skills.criteria.base import REFERENCE, Criterion, JudgedRun, Judgem
 from mbridge_skills.criteria.series import (
     compare,
     describe_limits,
+    expected_last,
     is_whole,
     judge_differences,
     main_series,
@@ -27,8 +28,9 @@ def judge(run: JudgedRun, spec: CriterionSpec) -> Judgement:
     if train is None or not is_whole(run, train) or not is_whole(run, reference):
         return not_judged("the training or its reference did not reach the last iteration", limit)
     differences, shared = compare(train, reference, limits)
-    if len(shared) < max(train.count, reference.count):
-        return not_judged(f"only {len(shared)} iterations can be compared", limit)
+    wanted = max(train.count, reference.count, expected_last(run, train) or 0)
+    if len(shared) < wanted:
+        return not_judged(f"only {len(shared)} of {wanted} iterations can be compared", limit)
     return judge_differences(differences, shared, limit)
 
 

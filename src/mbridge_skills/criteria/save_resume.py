@@ -7,6 +7,7 @@ from mbridge_skills.criteria.base import RESUME, TRAIN, Criterion, JudgedRun, Ju
 from mbridge_skills.criteria.series import (
     compare,
     describe_limits,
+    expected_last,
     is_whole,
     judge_differences,
     tolerance,
@@ -27,7 +28,14 @@ def judge(run: JudgedRun, spec: CriterionSpec) -> Judgement:
         return failed("the checkpoint was saved, but not loaded", limit)
     if train is None or resume is None or not is_whole(run, train) or not is_whole(run, resume):
         return failed("the resumed training did not reach the last iteration", limit)
+    loaded = next((event.iteration for event in run.log.checkpoints if event.action == "load"), None)
+    first = resume.first.iteration if resume.first else 0
+    if loaded is not None and first != loaded + 1:
+        return failed(f"iteration {loaded} was loaded, but training went on at iteration {first}", limit)
     differences, shared = compare(resume, train, limits)
+    wanted = max(resume.count, (expected_last(run, resume) or 0) - first + 1)
+    if len(shared) < wanted:
+        return not_judged(f"only {len(shared)} of {wanted} resumed iterations can be compared", limit)
     return judge_differences(differences, shared, limit)
 
 

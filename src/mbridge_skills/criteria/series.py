@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mbridge_skills.criteria.base import TRAIN, JudgedRun, Judgement, failed, passed
+from mbridge_skills.criteria.base import TRAIN, JudgedRun, Judgement, failed, not_judged, passed
 from mbridge_skills.logs.events import Iteration
 from mbridge_skills.logs.phases import PhaseSeries
 
@@ -69,21 +69,24 @@ def is_whole(run: JudgedRun, series: PhaseSeries | None) -> bool:
 def compare(
     ours: PhaseSeries, theirs: PhaseSeries, limits: Mapping[str, float]
 ) -> tuple[list[Difference], list[int]]:
-    """The largest difference per metric over the iterations that both have, and those iterations."""
+    """The largest difference per metric over the iterations that both have, and those iterations.
+
+    One that is no number counts as larger than any.
+    """
     mine = {record.iteration: record for record in ours.records if record.complete}
     other = {record.iteration: record for record in theirs.records if record.complete}
     shared = sorted(mine.keys() & other.keys())
     differences = []
     for metric in METRICS:
-        worst: Difference | None = None
-        for number in shared:
-            left, right = _metric(mine[number], metric), _metric(other[number], metric)
-            value = relative_difference(left, right)
-            if worst is None or not value <= worst.value:
-                worst = Difference(metric, value, limits[metric], number, left, right)
-        if worst is not None:
-            differences.append(worst)
+        found = [_difference(metric, mine[number], other[number], limits[metric]) for number in shared]
+        if found:
+            differences.append(max(found, key=lambda each: (math.isnan(each.value), each.value)))
     return differences, shared
+
+
+def _difference(metric: str, ours: Iteration, theirs: Iteration, limit: float) -> Difference:
+    left, right = _metric(ours, metric), _metric(theirs, metric)
+    return Difference(metric, relative_difference(left, right), limit, ours.iteration, left, right)
 
 
 def relative_difference(ours: float | None, theirs: float | None) -> float:
@@ -97,11 +100,13 @@ def relative_difference(ours: float | None, theirs: float | None) -> float:
 
 def describe_limits(limits: Mapping[str, float]) -> str:
     """The limits of a comparison in one line."""
-    return f"loss {limits['loss']:.0e}, grad norm {limits['grad_norm']:.0e} (relative)"
+    return f"loss {limits['loss']:g}, grad norm {limits['grad_norm']:g} (relative)"
 
 
 def judge_differences(differences: list[Difference], shared: list[int], limit: str) -> Judgement:
     """Passed where every difference is within its limit; the worst figures where one is not."""
+    if not shared:
+        return not_judged("no iteration can be compared", limit)
     value = f"{', '.join(map(str, differences))}; iterations {shared[0]} to {shared[-1]}"
     if all(difference.within for difference in differences):
         return passed(value, limit)

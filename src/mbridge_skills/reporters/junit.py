@@ -50,7 +50,7 @@ def _properties(suite: ElementTree.Element, block: BlockReport) -> None:
     properties = ElementTree.SubElement(suite, "properties")
     for name, value in values.items():
         if value:
-            ElementTree.SubElement(properties, "property", name=name, value=str(value))
+            ElementTree.SubElement(properties, "property", name=name, value=_clean(str(value)))
 
 
 def _case(suite: ElementTree.Element, block: BlockReport, result: CriterionResult) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
+import re
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -18,6 +19,8 @@ _STYLES = {
     str(Status.NOT_VERIFIED): "yellow",
 }
 _DEFAULT_WIDTH = 100
+# A log may hold escape sequences; on a terminal they would do what they say.
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def render(report: VerifyReport, *, width: int | None, colour: bool) -> str:
@@ -33,35 +36,32 @@ def render(report: VerifyReport, *, width: int | None, colour: bool) -> str:
     console.print(Text(f"verify {report.skill}  ({report.date})", style="bold"))
     for block in report.blocks:
         console.print()
-        console.print(_block(block))
+        _print_block(console, block)
     console.print()
     console.print(_styled(f"result: {report.status}", str(report.status)))
-    return out.getvalue()
+    return "".join(f"{line.rstrip()}\n" for line in out.getvalue().splitlines())
 
 
-def _block(block: BlockReport) -> RenderableType:
-    head = Text.assemble((f"{block.block}", "bold"), f"  {block.title}  ", _styled_part(block))
-    parts: list[RenderableType] = [head]
+def _print_block(console: Console, block: BlockReport) -> None:
+    console.print(Text.assemble((f"{block.block}", "bold"), f"  {block.title}  ", _styled_part(block)))
     if block.reason:
         remedy = f"  (help: {block.remedy})" if block.remedy else ""
-        parts.append(Text(f"  {block.reason}{remedy}"))
+        console.print(Text(f"  {_plain(block.reason)}{remedy}"))
     if block.criteria:
-        parts.append(_table(block))
+        console.print(_table(block))
     evidence = block.evidence or {}
     if evidence.get("versions"):
         versions = ", ".join(f"{name} {version}" for name, version in evidence["versions"].items())
-        parts.append(Text(f"with {versions}", style="dim"))
+        console.print(Text(_plain(f"with {versions}"), style="dim"))
     for note in (*block.notes, *evidence.get("run", {}).get("deviations", ())):
-        parts.append(Text(f"note: {note}"))
-    if block.evidence_file:
-        parts.append(Text(f"evidence: {block.evidence_file}"))
-    if block.log:
-        parts.append(Text(f"log: {block.log}"))
-    return Group(*parts)
+        console.print(Text(_plain(f"note: {note}")))
+    for name, path in (("evidence", block.evidence_file), ("log", block.log)):
+        if path:
+            console.print(Text(f"{name}: {path}"), soft_wrap=True)  # a path in one piece can be copied
 
 
 def _styled_part(block: BlockReport) -> tuple[str, str]:
-    label = f", {block.label}" if block.label else ""
+    label = f", {_plain(str(block.label))}" if block.label else ""
     seconds = f", {block.seconds:.0f} s" if block.seconds is not None else ""
     return f"[{block.status}{label}{seconds}]", _STYLES.get(str(block.status), "")
 
@@ -76,11 +76,16 @@ def _table(block: BlockReport) -> Table:
         judgement = result.judgement
         verdict = _styled(str(judgement.verdict), str(judgement.verdict))
         name = result.id if result.required else f"{result.id} (optional)"
-        table.add_row(verdict, Text(name), Text(judgement.value), Text(judgement.limit, style="dim"))
+        value, limit = Text(_plain(judgement.value)), Text(judgement.limit, style="dim")
+        table.add_row(verdict, Text(name), value, limit)
         if judgement.detail and judgement.verdict is not Verdict.PASSED:
-            table.add_row("", "", Text(judgement.detail, style="dim"), "")
+            table.add_row("", "", Text(_plain(judgement.detail), style="dim"), "")
     return table
 
 
 def _styled(text: str, key: str) -> Text:
     return Text(text, style=_STYLES.get(key, ""))
+
+
+def _plain(text: str) -> str:
+    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)

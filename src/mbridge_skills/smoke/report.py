@@ -104,7 +104,10 @@ def _environment(options: Options, world: World, settings: Settings) -> dict[str
         "data_parallel_size": world.data_parallel_size,
         "versions": {"python": platform.python_version(), **packages, "torch": torch.__version__},
         "settings": dict(settings.applied),
-        "deviations": list(settings.deviations),
+        "deviations": [
+            *settings.deviations,
+            *(f"{name} supplied: Transformer Engine is not installed" for name in world.supplied),
+        ],
         "options": {
             field.name: getattr(options, field.name)
             for field in dataclasses.fields(options)

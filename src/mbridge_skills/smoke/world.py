@@ -6,15 +6,12 @@ import contextlib
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib import metadata
-from importlib.util import find_spec
 
 import torch
 import torch.distributed as dist
 from megatron.core import parallel_state
 
-from mbridge_skills.card.versions import satisfies
-from mbridge_skills.smoke import cpu_device
+from mbridge_skills.smoke import absent_engine, cpu_device
 from mbridge_skills.smoke.options import Options
 
 
@@ -33,6 +30,7 @@ class World:
     data_parallel_rank: int
     data_parallel_size: int
     cp_rank: int
+    supplied: tuple[str, ...]  # see :mod:`mbridge_skills.smoke.absent_engine`
 
     @property
     def is_last(self) -> bool:
@@ -51,6 +49,7 @@ def joined(options: Options) -> Iterator[World]:
     _refuse_impossible(options)
     with contextlib.ExitStack() as stack:
         device = _enter_device(options, stack)
+        supplied = stack.enter_context(absent_engine.names_supplied())
         stack.callback(_leave_process_group)
         parallel_state.initialize_model_parallel(
             tensor_model_parallel_size=options.tp,
@@ -66,6 +65,7 @@ def joined(options: Options) -> Iterator[World]:
             data_parallel_rank=parallel_state.get_data_parallel_rank(),
             data_parallel_size=parallel_state.get_data_parallel_world_size(),
             cp_rank=parallel_state.get_context_parallel_rank(),
+            supplied=supplied,
         )
 
 
@@ -84,13 +84,6 @@ def _refuse_impossible(options: Options) -> None:
             "context parallelism needs Transformer Engine's attention "
             "(--transformer-impl=transformer_engine, GPU only)"
         )
-    core = metadata.version("megatron-core")
-    # 0.16 uses names of Transformer Engine that it imports only where that is installed: in the router of a
-    # mixture of experts (moe_utils.RouterGatingLinearFunction), and in the FSDP wrapper under tensor
-    # parallelism (mcore_fsdp_adapter, FullyShardedDataParallel._fix_tensor_parallel_attributes).
-    needs_engine = options.experts or options.tp > 1
-    if needs_engine and satisfies("<0.17", core) and find_spec("transformer_engine") is None:
-        raise CannotRunHereError(f"experts and tp > 1 need Transformer Engine in megatron-core {core}")
     if options.dispatcher == "alltoall" and options.device == "cpu" and options.ep > 1:
         raise CannotRunHereError("gloo has no uneven all-to-all: use --dispatcher=allgather on the CPU")
 

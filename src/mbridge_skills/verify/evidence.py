@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import platform
+import re
 import subprocess
+import sys
+import tempfile
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
@@ -46,7 +50,7 @@ def collect(
     """
     block, log = planned.block, run.log
     stated: Mapping[str, Any] = log.environment or {}
-    return {
+    record = {
         "format": FORMAT,
         "id": f"{block.id}-{begun:%Y%m%dT%H%M%SZ}",
         "skill": card.name,
@@ -70,9 +74,11 @@ def collect(
         "series": {name or "training": _series(series) for name, series in log.phases.items()},
         "log": {"lines": log.lines, "bytes": log.bytes},
         "tool": {"mbridge-skills": __version__, "card": _digest(card.path)},
-        "git": _git_state(card.path.parent),
+        "git": _git_state(card.path),
         "notes": list(planned.notes),
     }
+    found: dict[str, Any] = _without_places(record, _places(card, planned))
+    return found
 
 
 def criterion_record(result: CriterionResult) -> dict[str, Any]:
@@ -112,8 +118,6 @@ def _versions(stated: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _hardware(stated: Mapping[str, Any]) -> dict[str, Any]:
-    import os
-
     return {
         "device": stated.get("device"),
         "gpus_visible": machine.visible_gpus(),
@@ -135,23 +139,58 @@ def _number(value: float | None) -> Any:
     return str(value)
 
 
+def _places(card: Card, planned: Plan) -> list[tuple[re.Pattern[str], str]]:
+    """What to write for the folders of this machine, which failure texts and last lines may name."""
+    named = {
+        str(Path(tempfile.gettempdir()).resolve()): "{tmp}",
+        tempfile.gettempdir(): "{tmp}",
+        os.path.expanduser("~"): "~",  # noqa: PTH111 - Path.home() raises where there is none
+        sys.prefix: "{environment}",
+        str(card.path.resolve().parent): "{skill}",
+    }
+    if planned.folder is not None:
+        named[str(planned.folder)] = "{checkout}"
+    return [
+        (re.compile(rf"(?<![\w./-]){re.escape(place)}(?![\w-])"), name)
+        for place, name in sorted(named.items(), key=lambda item: len(item[0]), reverse=True)
+        if len(place) > 1 and place != "~"
+    ]
+
+
+def _without_places(value: Any, places: list[tuple[re.Pattern[str], str]]) -> Any:
+    if isinstance(value, str):
+        for place, name in places:
+            value = place.sub(name, value)
+        return value
+    if isinstance(value, Mapping):
+        return {key: _without_places(entry, places) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_places(entry, places) for entry in value]
+    return value
+
+
 def _digest(path: Path) -> str:
     return "sha256:" + hashlib.sha256(path.read_bytes()).hexdigest()[:16]
 
 
-def _git_state(folder: Path) -> dict[str, Any] | None:
-    """Commit and cleanness of the repository that holds the card; None outside of one."""
+def _git_state(card: Path) -> dict[str, Any] | None:
+    """Commit and cleanness of the repository that holds the card.
+
+    None where none does: a card in an ignored folder, such as a virtual environment, is not part of one.
+    """
+
+    folder = str(card.parent)
 
     def git(*words: str) -> str | None:
         try:
             done = subprocess.run(
-                ["git", "-C", str(folder), *words], capture_output=True, text=True, timeout=10, check=False
+                ["git", "-C", folder, *words], capture_output=True, text=True, timeout=10, check=False
             )
         except (OSError, subprocess.TimeoutExpired):
             return None
         return done.stdout.strip() if done.returncode == 0 else None
 
     commit = git("rev-parse", "HEAD")
-    if not commit:
+    if not commit or git("ls-files", "--error-unmatch", "--", card.name) is None:
         return None
     return {"commit": commit, "clean": git("status", "--porcelain", "--untracked-files=no") == ""}

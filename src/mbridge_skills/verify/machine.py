@@ -5,12 +5,15 @@ from __future__ import annotations
 import ast
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Mapping
 from functools import cache
 from importlib import metadata
 from pathlib import Path
+
+_LISTED_GPU = re.compile(r"GPU \d+: (.+?)(?: \(UUID.*)?$")
 
 
 @cache
@@ -41,7 +44,8 @@ def gpu_names() -> tuple[str, ...]:
     except (OSError, subprocess.TimeoutExpired):
         return ()
     lines = listing.stdout.splitlines() if listing.returncode == 0 else []
-    return tuple(line.split(": ", 1)[1].split(" (UUID")[0] for line in lines if line.startswith("GPU "))
+    listed = (_LISTED_GPU.match(line) for line in lines)
+    return tuple(found[1] for found in listed if found)
 
 
 def _gpus_present() -> int:

@@ -15,6 +15,8 @@ from mbridge_skills.verify import machine
 
 # From the least to the most that a run can show. A new tier is a new module in ``tiers``, named here.
 TIERS = ("cpu", "gpu", "bridge")
+# Options of the smoke program that the block gives it: another device would be another tier.
+_GIVEN_BY_THE_BLOCK = ("--device", "--card", "--work")
 
 
 @dataclass(frozen=True)
@@ -92,12 +94,12 @@ def plan(card: Card, block: VerifyBlock, request: Request) -> Plan | NotHere:
     )
 
 
-def unmet_packages(block: VerifyBlock) -> NotHere | None:
+def unmet_packages(block: VerifyBlock, remedy: str = "pip install 'mbridge-skills[smoke]'") -> NotHere | None:
     """The answer of a tier whose packages are missing in this environment."""
     unmet = machine.unmet_packages(block.needs.packages)
     if not unmet:
         return None
-    return NotHere("; ".join(unmet), remedy="pip install 'mbridge-skills[smoke]'")
+    return NotHere("; ".join(unmet), remedy=remedy)
 
 
 def too_few_gpus(block: VerifyBlock) -> NotHere | None:
@@ -105,7 +107,11 @@ def too_few_gpus(block: VerifyBlock) -> NotHere | None:
     found = machine.visible_gpus()
     if found >= block.needs.gpus:
         return None
-    return NotHere(f"needs {block.needs.gpus} GPUs, {found or 'none'} visible")
+    hidden = len(machine.gpu_names()) - found
+    remedy = "run it where there are enough, or choose --tier cpu"
+    if hidden > 0:
+        remedy = f"unset CUDA_VISIBLE_DEVICES, which hides {hidden}"
+    return NotHere(f"needs {block.needs.gpus} GPUs, {found or 'none'} visible", remedy=remedy)
 
 
 def _command(block: VerifyBlock, start: Start, paths: Mapping[str, str]) -> list[str]:
@@ -131,6 +137,12 @@ def _expected(block: VerifyBlock, smoke_options: Sequence[str]) -> Expect:
     """
     if not smoke_options:
         return block.expect
+    for word in smoke_options:
+        if (name := word.partition("=")[0]) in _GIVEN_BY_THE_BLOCK:
+            raise InputError(
+                f"{name} is given by the verify block itself",
+                remedy="choose the device by --tier" if name == "--device" else f"leave out {name}",
+            )
     from mbridge_skills.smoke.options import parse
 
     chosen = parse(

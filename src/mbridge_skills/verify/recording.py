@@ -42,21 +42,23 @@ def record(bundle: Bundle, skill: Skill, report: VerifyReport) -> list[BlockRepo
             continue
         found = block.evidence
         place = f"evidence/{found['id']}.json"
+        entry = {
+            "id": found["id"],
+            "date": found["date"][:10],
+            "block": block.block,
+            "tier": block.tier,
+            "label": found["label"],
+            "verdict": str(block.status),
+            "versions": found["versions"],
+            "command": found["command"],
+            "report": place,
+        }
         evidence.write(skill.folder / place, found)
-        record_run(
-            skill.card_path,
-            {
-                "id": found["id"],
-                "date": found["date"][:10],
-                "block": block.block,
-                "tier": block.tier,
-                "label": found["label"],
-                "verdict": str(block.status),
-                "versions": found["versions"],
-                "command": found["command"],
-                "report": place,
-            },
-        )
+        try:
+            record_run(skill.card_path, entry)
+        except BaseException:
+            (skill.folder / place).unlink()
+            raise
         recorded.append(block)
     if recorded:
         record_in_bundle(bundle.card_path, skill.name)

@@ -12,7 +12,7 @@ from pathlib import Path
 from mbridge_skills.card.model import Card, Expect, VerifyBlock
 from mbridge_skills.criteria import criterion
 from mbridge_skills.criteria.base import CriterionResult, JudgedRun
-from mbridge_skills.errors import InputError
+from mbridge_skills.errors import InputError, Location
 from mbridge_skills.logs.parser import LogParser
 from mbridge_skills.logs.summary import LogSummary
 from mbridge_skills.verify import evidence
@@ -55,7 +55,7 @@ def verify(card: Card, options: Options, progress: Callable[[Plan], Progress]) -
             elif asked:
                 reports.append(_run(card, planned, options, progress(planned)))
             else:
-                reports.append(_not_here(block, NotHere(f"not run: tier {chosen} shows more"), asked=False))
+                reports.append(_not_here(block, _passed_over(tier, chosen), asked=False))
     return VerifyReport(card.name, begun.isoformat(timespec="seconds"), tuple(reports))
 
 
@@ -67,8 +67,16 @@ def judge(block: VerifyBlock, run: JudgedRun) -> tuple[CriterionResult, ...]:
 def _candidates(card: Card, tier: str) -> tuple[VerifyBlock, ...]:
     blocks = card.verify if tier == "auto" else card.blocks_for(tier)
     if not blocks:
-        raise InputError(f"{card.name} has no verify block of tier {tier}")
+        raise InputError(
+            f"{card.name} has no verify block of tier {tier}",
+            where=Location(card.path),
+            remedy=f"choose --tier auto; its blocks: {_names(card)}",
+        )
     return blocks
+
+
+def _names(card: Card) -> str:
+    return ", ".join(f"{block.id} (tier {block.tier})" for block in card.verify) or "none"
 
 
 def _chosen_tier(card: Card, tier: str, plans: dict[str, Plan | NotHere]) -> str:
@@ -80,6 +88,12 @@ def _chosen_tier(card: Card, tier: str, plans: dict[str, Plan | NotHere]) -> str
             return candidate
     # Nothing can run: then what was asked for is the least that could have.
     return next(tier for tier in TIERS if card.blocks_for(tier))
+
+
+def _passed_over(tier: str, chosen: str) -> NotHere:
+    if TIERS.index(tier) < TIERS.index(chosen):
+        return NotHere(f"not run: tier {chosen} shows more")
+    return NotHere(f"not run: another block of tier {tier} cannot run here", remedy=f"--tier {tier}")
 
 
 def _not_here(block: VerifyBlock, answer: NotHere, *, asked: bool) -> BlockReport:
@@ -185,8 +199,8 @@ def judge_log(card: Card, summary: LogSummary, block: VerifyBlock | None, log: P
     """Judge an existing log by a block's criteria; by the fitting block where none is named."""
     fitting = block or _fitting_block(card, summary)
     expect = fitting.expect
-    stated = (summary.environment or {}).get("options", {}).get("iterations")
-    if isinstance(stated, int):
+    stated = JudgedRun(summary, None, expect).options.get("iterations")
+    if type(stated) is int:
         expect = Expect(iterations=stated, passes=expect.passes)
     elif block is None and not summary.pytest_sessions:
         expect = Expect()
@@ -215,7 +229,10 @@ def _fitting_block(card: Card, summary: LogSummary) -> VerifyBlock:
     wanted = "bridge" if summary.environment is None else {"gpu": "gpu"}.get(str(label), "cpu")
     block = next(iter(card.blocks_for(wanted)), None)
     if block is None:
-        raise InputError(f"{card.name} has no verify block of tier {wanted} to judge this log by")
+        raise InputError(
+            f"{card.name} has no verify block of tier {wanted} to judge this log by",
+            remedy="name another of its blocks with --block",
+        )
     if summary.environment is not None or summary.pytest_sessions:
         return block
     return _training_log_block(block)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ast
 import shutil
+import warnings
 from pathlib import Path
 
 from mbridge_skills.card.model import VerifyBlock
 from mbridge_skills.errors import InputError, Location
 from mbridge_skills.verify.plan import NotHere, Request, Start, too_few_gpus, unmet_packages
+
+_INSTALL = "run this with the Python that has Megatron-Bridge, or install uv and use a checkout with uv.lock"
 
 
 def prepare(block: VerifyBlock, request: Request) -> Start | NotHere:
@@ -23,9 +26,9 @@ def prepare(block: VerifyBlock, request: Request) -> Start | NotHere:
     assert block.test is not None  # the card's own check demands it of this tier
     test, note = find_test(checkout, block.test)
     if test is None:
-        return NotHere(note)
+        return NotHere(note, remedy="--bridge DIR of a checkout that has the test")
     uses_uv = shutil.which("uv") is not None and (checkout / "uv.lock").is_file()
-    unmet = too_few_gpus(block) or (None if uses_uv else unmet_packages(block))
+    unmet = too_few_gpus(block) or (None if uses_uv else unmet_packages(block, remedy=_INSTALL))
     if unmet:
         return unmet
     return Start(
@@ -83,7 +86,9 @@ def _mentions(file: Path, names: list[str]) -> bool:
 def _defines(file: Path, names: list[str]) -> bool:
     """Whether ``file`` defines the classes and function ``names``, each inside the one before."""
     try:
-        body: list[ast.stmt] = ast.parse(file.read_text(encoding="utf-8", errors="replace")).body
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of another project's code, such as an invalid escape sequence
+            body: list[ast.stmt] = ast.parse(file.read_text(encoding="utf-8", errors="replace")).body
     except (OSError, SyntaxError, ValueError):
         return False
     for name in names:
