@@ -26,8 +26,8 @@ class _NoLinear:
 
 
 @contextlib.contextmanager
-def names_supplied() -> Iterator[tuple[str, ...]]:
-    """Supply the missing names for the time of the block; gives those that were supplied.
+def names_supplied(*, tensor_parallel: bool, experts: bool) -> Iterator[tuple[str, ...]]:
+    """Supply the names that a layout needs, for the time of the block; gives those that were supplied.
 
     Nothing is touched where Transformer Engine is installed, or the release does not need it.
     """
@@ -35,14 +35,12 @@ def names_supplied() -> Iterator[tuple[str, ...]]:
     with contextlib.ExitStack() as undo:
         if find_spec("transformer_engine") is None:
             stand_in = getattr(mcore_fsdp_adapter, "TELinear", _NoLinear)
-            if not isinstance(stand_in, type):
+            if tensor_parallel and not isinstance(stand_in, type):
                 undo.callback(setattr, mcore_fsdp_adapter, "TELinear", stand_in)
                 mcore_fsdp_adapter.TELinear = _NoLinear
                 supplied.append("mcore_fsdp_adapter.TELinear")
-            if (
-                "te_general_gemm" in moe_utils.RouterGatingLinearFunction.forward.__code__.co_names
-                and not hasattr(moe_utils, "te_general_gemm")
-            ):
+            names_used = moe_utils.RouterGatingLinearFunction.forward.__code__.co_names
+            if experts and "te_general_gemm" in names_used and not hasattr(moe_utils, "te_general_gemm"):
                 undo.callback(delattr, moe_utils, "te_general_gemm")
                 moe_utils.te_general_gemm = None
                 supplied.append("moe_utils.te_general_gemm")

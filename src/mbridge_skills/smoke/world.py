@@ -49,7 +49,9 @@ def joined(options: Options) -> Iterator[World]:
     _refuse_impossible(options)
     with contextlib.ExitStack() as stack:
         device = _enter_device(options, stack)
-        supplied = stack.enter_context(absent_engine.names_supplied())
+        supplied = stack.enter_context(
+            absent_engine.names_supplied(tensor_parallel=options.tp > 1, experts=options.experts > 0)
+        )
         stack.callback(_leave_process_group)
         parallel_state.initialize_model_parallel(
             tensor_model_parallel_size=options.tp,
