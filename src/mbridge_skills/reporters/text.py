@@ -39,7 +39,7 @@ def render(report: VerifyReport, *, width: int | None, colour: bool) -> str:
         _print_block(console, block)
     console.print()
     console.print(_styled(f"result: {report.status}", str(report.status)))
-    return "".join(f"{line.rstrip()}\n" for line in out.getvalue().splitlines())
+    return "\n".join(line.rstrip() for line in out.getvalue().split("\n"))
 
 
 def _print_block(console: Console, block: BlockReport) -> None:
@@ -76,7 +76,7 @@ def _table(block: BlockReport) -> Table:
         judgement = result.judgement
         verdict = _styled(str(judgement.verdict), str(judgement.verdict))
         name = result.id if result.required else f"{result.id} (optional)"
-        value, limit = Text(_plain(judgement.value)), Text(judgement.limit, style="dim")
+        value, limit = Text(_plain(judgement.value)), Text(_plain(judgement.limit), style="dim")
         table.add_row(verdict, Text(name), value, limit)
         if judgement.detail and judgement.verdict is not Verdict.PASSED:
             table.add_row("", "", Text(_plain(judgement.detail), style="dim"), "")

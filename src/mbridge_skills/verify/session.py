@@ -117,7 +117,8 @@ def _run(card: Card, planned: Plan, options: Options, progress: Progress) -> Blo
     command = Command(
         argv=with_paths(planned.argv, scratch),
         folder=planned.folder or scratch,
-        environment=planned.environment,
+        # Whatever the command leaves in a temporary folder goes with the scratch folder.
+        environment={**planned.environment, "TMPDIR": str(scratch)},
         scratch=scratch,
     )
     summary = LogSummary()
@@ -131,7 +132,7 @@ def _run(card: Card, planned: Plan, options: Options, progress: Progress) -> Blo
 
     with running(command) as process:
         with progress:
-            progress.started(command.argv, planned.environment, command.folder)
+            progress.started(command.argv, command.environment, command.folder)
             outcome = process.follow(limits, log, Watchers(take, progress.tick))
         for event in parser.close():
             summary.add(event)
