@@ -13,7 +13,7 @@ from mbridge_skills import atomic
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """With an unnamed file first, and as on a system that has none."""
     if request.param == "named":
-        monkeypatch.setattr(atomic, "_stage_unnamed", lambda *_: False)
+        monkeypatch.setattr(atomic, "_open_unnamed", lambda *_: None)
     return str(request.param)
 
 
@@ -56,27 +56,40 @@ class TestBothWays:
         assert link.is_symlink()
         assert target.read_text() == "new"
 
-    @pytest.mark.parametrize("call", ["write", "fsync"])
-    def test_failure_leaves_the_old_text(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
-    ) -> None:
+    def test_failure_leaves_the_old_text(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         def full(*_: object) -> None:
             raise OSError(28, "No space left on device")
 
         path = tmp_path / "file.txt"
         path.write_text("old")
-        monkeypatch.setattr(atomic.os, call, full)
+        monkeypatch.setattr(atomic.os, "fsync", full)
         with pytest.raises(OSError, match="No space left"):
             atomic.write_text(path, "new")
         monkeypatch.undo()
         assert path.read_text() == "old"
         assert list(tmp_path.iterdir()) == [path]
 
-    def test_writes_in_pieces(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        write = os.write
-        monkeypatch.setattr(atomic.os, "write", lambda descriptor, data: write(descriptor, data[:3]))
-        atomic.write_text(tmp_path / "file.txt", "0123456789")
-        assert (tmp_path / "file.txt").read_text() == "0123456789"
+    def test_text_that_cannot_be_encoded_leaves_the_old_one(self, tmp_path: Path) -> None:
+        path = tmp_path / "file.txt"
+        path.write_text("old")
+        with pytest.raises(UnicodeEncodeError):
+            atomic.write_text(path, "new \ud800")
+        assert path.read_text() == "old"
+        assert list(tmp_path.iterdir()) == [path]
+
+    def test_copy(self, tmp_path: Path) -> None:
+        source, path = tmp_path / "source", tmp_path / "new" / "file"
+        source.write_bytes(bytes(range(256)) * 5000)
+        atomic.copy(source, path)
+        assert path.read_bytes() == source.read_bytes()
+
+    def test_copy_of_what_is_not_there(self, tmp_path: Path) -> None:
+        path = tmp_path / "file.txt"
+        path.write_text("old")
+        with pytest.raises(FileNotFoundError):
+            atomic.copy(tmp_path / "nothing", path)
+        assert path.read_text() == "old"
+        assert list(tmp_path.iterdir()) == [path]
 
     def test_folder_in_the_way(self, tmp_path: Path) -> None:
         (tmp_path / "file.txt").mkdir()
@@ -92,3 +105,18 @@ def test_falls_back_where_a_link_cannot_be_made(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(atomic.os, "link", refuse)
     atomic.write_text(tmp_path / "file.txt", "new")
     assert (tmp_path / "file.txt").read_text() == "new"
+    assert [path.name for path in tmp_path.iterdir()] == ["file.txt"]
+
+
+@pytest.mark.skipif(not hasattr(os, "O_TMPFILE"), reason="no unnamed files on this system")
+def test_nothing_has_a_name_before_it_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+    fsync = os.fsync
+
+    def look(descriptor: int) -> None:
+        seen.append([path.name for path in tmp_path.iterdir()])
+        fsync(descriptor)
+
+    monkeypatch.setattr(atomic.os, "fsync", look)
+    atomic.write_text(tmp_path / "file.txt", "new")
+    assert seen == [[]]

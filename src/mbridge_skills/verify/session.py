@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from mbridge_skills import atomic
 from mbridge_skills.card.model import Card, Expect, VerifyBlock
 from mbridge_skills.criteria import criterion
 from mbridge_skills.criteria.base import CriterionResult, JudgedRun
@@ -177,23 +177,14 @@ def _keep(
     if folder is not None:
         evidence_file = folder / f"{name}.json"
         evidence.write(evidence_file, record)
-        return _move(log, folder / f"{name}.log"), evidence_file
+        kept = folder / f"{name}.log"
+        atomic.copy(log, kept)
+        return kept, evidence_file
     if status is Status.PASSED:
         return None, None
-    return _move(log, Path(tempfile.gettempdir()) / f"mbridge-skills-{name}.log"), None
-
-
-def _move(log: Path, target: Path) -> Path:
-    """Copy under another name first: the target appears only when it is whole."""
-    partial = log.with_name("kept.log")
-    shutil.copyfile(log, partial)
-    try:
-        partial.replace(target)
-    except OSError:  # another file system
-        from mbridge_skills import atomic
-
-        atomic.write_bytes(target, log.read_bytes())
-    return target
+    kept = Path(tempfile.gettempdir()) / f"mbridge-skills-{name}.log"
+    atomic.copy(log, kept)
+    return kept, None
 
 
 def judge_log(card: Card, summary: LogSummary, block: VerifyBlock | None, log: Path) -> VerifyReport:
