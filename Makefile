@@ -1,8 +1,9 @@
 # make verify: train with Megatron FSDP here and judge the success criteria.
-# make test:   run the tests.   make lint: ruff and mypy.
+# make test:   run the tests; TESTS='-m training' chooses among them.   make lint: ruff and mypy.
 # PYTHON=python3.12 make verify takes another interpreter; VENV=DIR another environment.
 PYTHON ?= python3
 VENV ?= .venv
+TESTS ?=
 BIN := $(VENV)/bin
 
 # An environment made by another release of Python is made anew.
@@ -16,7 +17,7 @@ verify: $(STAMP)-smoke
 	$(BIN)/skill run verify
 
 test: $(STAMP)-dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(TESTS)
 
 lint: $(STAMP)-dev
 	$(BIN)/ruff check .

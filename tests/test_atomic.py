@@ -108,7 +108,6 @@ def test_falls_back_where_a_link_cannot_be_made(tmp_path: Path, monkeypatch: pyt
     assert [path.name for path in tmp_path.iterdir()] == ["file.txt"]
 
 
-@pytest.mark.skipif(not hasattr(os, "O_TMPFILE"), reason="no unnamed files on this system")
 def test_nothing_has_a_name_before_it_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
     fsync = os.fsync

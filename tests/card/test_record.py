@@ -200,7 +200,7 @@ def test_a_failing_disk_leaves_the_file(
         raise OSError(28, "No space left on device")
 
     path = write_card(full_text)
-    monkeypatch.setattr(atomic.os, "write", full)
+    monkeypatch.setattr(atomic.os, "fsync", full)
     with pytest.raises(OSError, match="No space left"):
         record_run(path, run)
     assert path.read_text() == full_text

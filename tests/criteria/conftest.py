@@ -24,7 +24,12 @@ AFTER_THE_SAVE: Phase = {number: CURVE[number] for number in (3, 4)}
 
 
 def _line(
-    iteration: int, loss: float | str, grad_norm: float | str, total: int = TOTAL, skipped: int = 0, nan: int = 0
+    iteration: int,
+    loss: float | str,
+    grad_norm: float | str,
+    total: int = TOTAL,
+    skipped: int = 0,
+    nan: int = 0,
 ) -> str:
     """One record, as ``mbridge_skills.smoke.report`` prints it."""
     loss = f"{loss:.9E}" if isinstance(loss, float) else loss
@@ -124,11 +129,8 @@ def judged(run_of: Callable[..., JudgedRun]) -> Callable[..., Judgement]:
     def judge(
         name: str, log: str | Path, *, tolerance: Mapping[str, Mapping[str, float]] | None = None, **run: Any
     ) -> Judgement:
-        return (
-            criterion(name)
-            .apply(run_of(log, **run), CriterionSpec(name, tolerance=tolerance or {}))
-            .judgement
-        )
+        spec = CriterionSpec(name, tolerance=tolerance or {})
+        return criterion(name).apply(run_of(log, **run), spec).judgement
 
     return judge
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from mbridge_skills.errors import InputError, Location
 from mbridge_skills.exit_codes import ExitCode
+
+if TYPE_CHECKING:
+    from mbridge_skills.logs.summary import LogSummary
 
 _SMOKE_OPTIONS = "mbridge_skills.smoke_options"
 
@@ -141,7 +145,7 @@ def _refuse_beside_log(
         )
 
 
-def _summary_of(log: Path):  # type: ignore[no-untyped-def]
+def _summary_of(log: Path) -> LogSummary:
     from mbridge_skills.logs.summary import summarise_file
 
     try:

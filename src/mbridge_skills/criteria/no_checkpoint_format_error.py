@@ -8,17 +8,24 @@ from mbridge_skills.card.model import CriterionSpec
 from mbridge_skills.criteria.base import Criterion, JudgedRun, Judgement, failed, not_judged, passed
 from mbridge_skills.criteria.ending import ending
 
-# What the releases raise when a checkpoint format cannot hold a Megatron FSDP model, or the reverse:
-# Megatron-Bridge ConfigContainer.validate (0.3.0 to 0.6.2), Megatron-LM arguments.py, and megatron-core
-# DistributedOptimizer.sharded_state_dict (0.16.1 to 0.19.2).
+# What the releases say when a checkpoint format cannot hold a Megatron FSDP model, or the reverse.
 _REFUSALS = re.compile(
-    r"only supports fsdp_dtensor checkpoint format"
-    r"|requires the fsdp_dtensor checkpointing format"  # Megatron-Bridge, from 0.5.0 on
-    r"|fsdp_dtensor checkpoint format only supports"
-    r"|fsdp_dtensor (checkpoint format|sharding type) is only supported"
-    r"|sharding_type \S+ is not supported with Megatron FSDP"
-    r"|(requires|supported with|together with) ckpt_format="
-    r"|Checkpoint format '?\S+?'? (is )?not supported"
+    "|".join(
+        (
+            # Megatron-Bridge ConfigContainer.validate: up to 0.4.2, from 0.5.0, and the reverse in all.
+            "only supports fsdp_dtensor checkpoint format",
+            "requires the `?fsdp_dtensor`? checkpointing format",  # Megatron-LM arguments.py as well
+            "fsdp_dtensor checkpoint format only supports",
+            # Megatron-Bridge checkpointing.py.
+            r"Checkpoint format '?\S+?'? (is )?not supported",
+            "differs from inferred format",
+            # Megatron-LM arguments.py.
+            "fsdp_dtensor is only tested with",
+            # megatron-core DistributedOptimizer.sharded_state_dict, 0.16.1 to 0.19.2.
+            r"sharding_type \S+ is not supported with Megatron FSDP",
+            "fsdp_dtensor sharding type is only supported with",
+        )
+    )
 )
 
 
