@@ -1,0 +1,1 @@
+"""One view of a training configuration, whatever it was written in: dotted path -> value or unknown."""
