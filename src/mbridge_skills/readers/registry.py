@@ -36,6 +36,7 @@ class Reader:
 READERS: dict[str, Reader] = {
     reader.kind: reader
     for reader in (
+        Reader("python", "python", "read_python", (".py",)),
         Reader("yaml", "yaml_file", "read_yaml", (".yaml", ".yml")),
         Reader("overrides", "overrides", "read_overrides"),
         Reader("arguments", "arguments", "read_arguments", (".args",)),
