@@ -71,29 +71,30 @@ class Bundle:
         raise InputError(f"no skill {name!r} in the bundle at {self.root} (it has: {names})", remedy=remedy)
 
 
-def find_bundle(explicit: Path | None, cwd: Path | None = None) -> Bundle:
+def find_bundle(explicit: Path | None, cwd: Path | None = None, *, check_card: bool = True) -> Bundle:
     """The bundle to work with.
 
     ``explicit`` (the option --bundle) wins; else the nearest bundle at or above ``cwd`` (by default the
     current folder); else the source checkout that the package is imported from; else the installed package's.
     Only the top-level card is checked here, and only its shape: what it says about the skills may be out of
-    date, which `mbridge_skills.bundle.validate` tells.
+    date, which `mbridge_skills.bundle.validate` tells. Without ``check_card`` not even that is, and ``card`` is
+    empty: for what reads the skills' folders only, and starts fast.
 
     Raises:
         InputError: the folder named is no bundle, none is found, or the top-level card is invalid.
     """
     if explicit is not None:
-        return _open(explicit, "option")
+        return _open(explicit, "option", check_card)
     checkout = _nearest(cwd) or _own_checkout()
     if checkout is not None:
-        return _open(checkout, "checkout")
+        return _open(checkout, "checkout", check_card)
     installed = _installed()
     if not installed.is_dir():
         raise InputError(
             "no bundle of skills found: none at or above this folder, and none installed",
             remedy="name one with --bundle DIR (a folder with skills/ and card.yaml)",
         )
-    return _open(installed, "installed")
+    return _open(installed, "installed", check_card)
 
 
 def is_bundle(folder: Path) -> bool:
@@ -125,7 +126,7 @@ def _installed() -> Path:
     return Path(str(importlib.resources.files(mbridge_skills) / "_bundle"))
 
 
-def _open(root: Path, source: Source) -> Bundle:
+def _open(root: Path, source: Source, check_card: bool) -> Bundle:
     root = root.absolute()  # what is started with these paths may run in another folder
     card_path = root / "card.yaml"
     remedy = None
@@ -134,12 +135,18 @@ def _open(root: Path, source: Source) -> Bundle:
     for needed in (root, root / "skills"):
         if not needed.is_dir():
             raise InputError("no such folder", where=Location(needed), remedy=remedy)
-    document = read_document(card_path)
+    card = _checked_card(card_path, remedy) if check_card else {}
+    folders = sorted(path.parent for path in (root / "skills").glob("*/SKILL.md"))
+    skills = {folder.name: Skill(folder.name, folder) for folder in folders}
+    return Bundle(root, source, card, skills)
+
+
+def _checked_card(path: Path, remedy: str | None) -> Mapping[str, Any]:
+    document = read_document(path)
     problems = document.problems
     if document.data is not None or not problems:
         problems = problems + schema_problems(document, "bundle.strict")
     if problems:
-        raise input_error(card_path, problems, remedy=remedy)
-    folders = sorted(path.parent for path in (root / "skills").glob("*/SKILL.md"))
-    skills = {folder.name: Skill(folder.name, folder) for folder in folders}
-    return Bundle(root, source, document.data, skills)
+        raise input_error(path, problems, remedy=remedy)
+    card: Mapping[str, Any] = document.data
+    return card

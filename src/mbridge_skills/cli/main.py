@@ -16,7 +16,7 @@ from mbridge_skills.exit_codes import ExitCode
     verbs={
         "list": ("list", "List the skills of the bundle."),
         "show": ("show", "Print a skill's card."),
-        "run": ("run", "Run a part of a skill: verify."),
+        "run": ("run", "Run a part of a skill: check, verify."),
     },
     context_settings={"help_option_names": ["-h", "--help"]},
 )

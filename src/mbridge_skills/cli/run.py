@@ -10,7 +10,10 @@ from mbridge_skills.cli.lazy import LazyGroup
 @click.group(
     name="run",
     cls=LazyGroup,
-    verbs={"verify": ("verify", "Run the smoke test and decide the success criteria.")},
+    verbs={
+        "check": ("check", "Predict what configurations run into, release by release."),
+        "verify": ("verify", "Run the smoke test and decide the success criteria."),
+    },
 )
 def command() -> None:
     """Run a part of a skill."""
