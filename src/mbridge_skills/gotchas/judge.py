@@ -195,8 +195,6 @@ class Judge:
         if held is False:
             return None
         raised = _first(gotcha.raises, self._holds)
-        if gotcha.raises and raised is None:
-            return None
         exception = raised.exception if raised else None
         message = raised.message if raised else None
         finding = Finding(gotcha, exception, message, gotcha.becomes)

@@ -45,6 +45,10 @@ REFERENCE_MODEL: Final[Mapping[str, Any]] = {
 model."""
 
 
+LATER_PATHS: Final = frozenset({"ddp.megatron_fsdp_version"})
+"""Paths of upstream's main branch that no release has, but that people set already."""
+
+
 class _Absent:
     def __repr__(self) -> str:
         return "ABSENT"
@@ -127,8 +131,8 @@ def _histories() -> dict[str, dict[str, Any]]:
 
 
 def is_path(path: str) -> bool:
-    """Whether a supported release has the dotted ``path``."""
-    return path in _histories()
+    """Whether a supported release, or upstream's main branch, has the dotted ``path``."""
+    return path in _histories() or path in LATER_PATHS
 
 
 def all_paths() -> frozenset[str]:
@@ -149,6 +153,8 @@ def default(path: str, bridge: str) -> Any:
     Raises:
         KeyError: no supported release has the path.
     """
+    if path in LATER_PATHS:
+        return ABSENT
     order = _order()
     at = order[bridge]
     value: Any = "-"
