@@ -1,0 +1,1 @@
+"""Checking files: readers -> configurations -> gotchas -> located findings -> reporters."""
