@@ -37,8 +37,8 @@ class Batch:
     def __init__(self, judge: Judge, surroundings: Surroundings | None = None) -> None:
         self._judge = judge
         around = surroundings or Surroundings()
-        operands = judge.operands
-        self._base: dict[str, Any] = {name: None for name in operands if name.startswith(ENVIRONMENT)}
+        self._base = dict(judge.unset)
+        self._base |= {name: None for name in judge.unset if name.startswith(ENVIRONMENT)}
         self._base |= {ENVIRONMENT + name: value for name, value in around.environment.items()}
         self._base["world_size"] = UNKNOWN if around.world_size is None else around.world_size
         capability = around.device_capability
@@ -72,7 +72,7 @@ class Batch:
                 raise ValueError('expected an object under "env"')
             for name, value in environment.items():
                 values[ENVIRONMENT + name] = value
-        return self._judge.judge_flat(values)
+        return self._judge.judge_values(values)
 
     def results(self, path: Path) -> Iterator[tuple[Any, Judgement]]:
         """Each record's id and judgement, for the file at ``path``, which may be compressed with gzip.

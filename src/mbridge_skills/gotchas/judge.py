@@ -72,15 +72,18 @@ class Judge:
         operands |= {name for rule in self._rules for name in _read_by(rule.finding.becomes)}
         self._defaults = self._values_of_nothing(operands, assumed or {})
         self._changing = [bool(rule.finding.becomes) for rule in self._rules]
+        self._taken_over = [
+            any(isinstance(value, dict) for value in rule.finding.becomes.values()) for rule in self._rules
+        ]
         self._plans: dict[frozenset[str], _Plan] = {}
         self._known: dict[tuple[Any, ...], Judgement] = {}
-        self._changes: dict[tuple[int, str], Finding] = {}
+        self._changes: dict[tuple[Any, ...], Finding] = {}
         self._open = tuple(name for name, value in self._defaults.items() if value is UNKNOWN)
 
     @property
-    def operands(self) -> Iterable[str]:
-        """Everything that the conditions ask for."""
-        return self._defaults.keys()
+    def unset(self) -> Mapping[str, Any]:
+        """Every operand that the conditions ask for, with the value that it has when nothing sets it."""
+        return self._defaults
 
     def judge(self, config: TrainingConfig) -> Judgement:
         """Judge one configuration."""
@@ -104,7 +107,10 @@ class Judge:
         A path that is not there has its default; another operand that is not there is unknown. Of what is
         there, only the operands without a default may be UNKNOWN.
         """
-        values = {**self._defaults, **settings}
+        return self.judge_values({**self._defaults, **settings})
+
+    def judge_values(self, values: Mapping[str, Any]) -> Judgement:
+        """As `judge_flat`, with every operand of `unset` in ``values``."""
         plan = self._plan_for(frozenset([name for name in self._open if values[name] is UNKNOWN]))
         hits = plan.hits(values)
         if hits is None:
@@ -113,12 +119,24 @@ class Judge:
         return self._decided(found, [*plan.slow, *ask] if plan.slow or ask else (), values)
 
     def _decided(self, found: list[int], rest: Sequence[int], values: Mapping[str, Any]) -> Judgement:
-        """The judgement where the rules ``found`` hold, and ``rest`` are still to be asked."""
+        """The judgement where the rules ``found`` hold and ``rest`` are still to be asked.
+
+        Equal judgements are one object, so that what is made of them can be kept too.
+        """
         undecided = self._ask(rest, values, found) if rest else ()
-        if not undecided:
-            return self._certain(found, values)
-        findings = self._findings(found, values)
-        return Judgement(_verdict(findings, undecided), findings, undecided)
+        found.sort()
+        if any(self._changing[number] for number in found):
+            findings = self._findings(found, values)
+            key: tuple[Any, ...] = (*map(id, findings), None, *map(id, undecided))
+        else:
+            findings, key = None, (*found, None, *map(id, undecided))
+        known = self._known.get(key)
+        if known is None:
+            findings = self._findings(found, values) if findings is None else findings
+            known = Judgement(_verdict(findings, undecided), findings, undecided)
+            if len(self._known) < _MAX_KNOWN:
+                self._known[key] = known
+        return known
 
     def _ask(self, numbers: Iterable[int], values: Mapping[str, Any], found: list[int]) -> tuple[Gotcha, ...]:
         """Judge these rules one by one: what holds goes into ``found``, what is undecided is returned."""
@@ -130,23 +148,7 @@ class Judge:
                 undecided.append(rule.finding.gotcha)
             elif held:
                 found.append(number)
-        found.sort()
         return tuple(undecided)
-
-    def _certain(self, found: list[int], values: Mapping[str, Any]) -> Judgement:
-        """The judgement where nothing is undecided; the same one for the same findings."""
-        if any(self._changing[number] for number in found):
-            findings = self._findings(found, values)
-            key: tuple[Any, ...] = tuple(map(id, findings))
-        else:
-            findings, key = None, tuple(found)
-        known = self._known.get(key)
-        if known is None:
-            findings = self._findings(found, values) if findings is None else findings
-            known = Judgement(_verdict(findings, ()), findings, ())
-            if len(self._known) < _MAX_KNOWN:
-                self._known[key] = known
-        return known
 
     def _findings(self, found: Iterable[int], values: Mapping[str, Any]) -> tuple[Finding, ...]:
         findings = (self._resolved(number, values) for number in found)
@@ -177,12 +179,14 @@ class Judge:
         finding = self._rules[number].finding
         if not finding.becomes:
             return finding
-        becomes = {
-            path: values.get(value["same_as"], UNKNOWN) if isinstance(value, dict) else value
-            for path, value in finding.becomes.items()
-        }
+        becomes = finding.becomes
+        if self._taken_over[number]:
+            becomes = {
+                path: values.get(value["same_as"], UNKNOWN) if isinstance(value, dict) else value
+                for path, value in becomes.items()
+            }
         changes = {path: value for path, value in becomes.items() if values.get(path, UNKNOWN) != value}
-        key = (number, repr(changes))
+        key = (number, *changes) if becomes is finding.becomes else (number, repr(changes))
         known = self._changes.get(key)
         if known is None:
             known = Finding(finding.gotcha, finding.exception, finding.message, changes)
