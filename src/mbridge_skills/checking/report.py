@@ -48,4 +48,5 @@ class CheckReport:
     unknown_values: int  # settings whose value could not be determined
     findings: tuple[Located, ...]
     suppressed: int = 0  # findings silenced by a comment with a reason
+    unlikely: int = 0  # left out: they hold only if an unknown value is not the release's default
     unreadable: tuple[Unreadable, ...] = ()

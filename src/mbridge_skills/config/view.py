@@ -40,8 +40,8 @@ class Origin:
 
 @dataclass(frozen=True)
 class Setting:
-    """A value, or UNKNOWN, with its origin. Values are plain: None, bool, int, float, str, list, dict; a torch
-    dtype is its name ("torch.float32")."""
+    """A value, or UNKNOWN, with its origin. Values are plain: None, bool, int, float, str, list, dict; a
+    torch dtype is its name ("torch.float32")."""
 
     value: Any | Unknown
     origin: Origin
@@ -51,16 +51,18 @@ class Setting:
 class TrainingConfig:
     """One configuration as far as it is known statically.
 
-    ``settings`` holds what the sources set, by Megatron-Bridge's dotted path ("ddp.use_megatron_fsdp"); a path
-    that is not in it has the release's default. ``opaque`` names prefixes below which anything may have been set
-    by code that could not be followed ("model", or "" for everything): a path below one of them that is not in
-    ``settings`` is UNKNOWN, not its default.
+    ``settings`` holds what the sources set, by Megatron-Bridge's dotted path ("ddp.use_megatron_fsdp"); a
+    path that is not in it has the release's default. ``opaque`` names prefixes below which anything may have
+    been set by code that could not be followed ("model", or "" for everything): a path below one of them
+    that is not in ``settings`` is UNKNOWN, not its default.
     """
 
     name: str  # the recipe function, the file, or the batch record's id
     source: Path | None
     settings: Mapping[str, Setting] = field(default_factory=dict)
-    environment: Mapping[str, Setting] = field(default_factory=dict)  # variables that the sources set or unset
+    environment: Mapping[str, Setting] = field(
+        default_factory=dict
+    )  # variables that the sources set or unset
     opaque: frozenset[str] = frozenset()
     world_size: int | Unknown = UNKNOWN
     device_capability: tuple[int, int] | Unknown = UNKNOWN  # of the GPU, for instance (9, 0)
