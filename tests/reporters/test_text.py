@@ -106,3 +106,13 @@ def test_square_brackets_are_no_markup(report: VerifyReport) -> None:
 def test_result(report: VerifyReport, status: Status, asked: bool, result: str) -> None:
     block = replace(report.blocks[0], status=status, asked=asked)
     assert render(replace(report, blocks=(block,)), "text").splitlines()[-1] == result
+
+
+def test_long_details_are_shortened(report: VerifyReport) -> None:
+    parity = report.blocks[1].criteria[1]
+    detail = f"first\n{'x' * 1000}\nlast"
+    long = replace(parity, judgement=replace(parity.judgement, detail=detail))
+    text = render(replace(report, blocks=(replace(report.blocks[1], criteria=(long,)),)), "text", width=80)
+    assert "  parity: first\n" in text
+    assert "  parity: last\n" in text
+    assert 200 < text.count("x") < 300

@@ -63,7 +63,8 @@ def test_command_for_the_record_has_no_path_of_this_machine(card: Card, cpu: Ver
     found = planned(card, cpu)
     assert found.template == (
         "{python}", "-m", "torch.distributed.run", "--nproc_per_node=2", "--standalone", "--tee=3",
-        "--log-dir={work}/ranks", "-m", "mbridge_skills.smoke", "--device=cpu", "--card={card}", "--work={work}",
+        "--log-dir={work}/ranks", "-m", "mbridge_skills.smoke",
+        "--device=cpu", "--card={card}", "--work={work}",
     )  # fmt: skip
     assert f"--card={card.path.resolve()}" in found.argv
     assert [word for word in found.argv if word not in found.template] == [f"--card={card.path.resolve()}"]

@@ -21,7 +21,8 @@ _STYLES = {
 _DEFAULT_WIDTH = 100
 _LONGEST_DETAIL = 240  # characters
 # A log may hold escape sequences; on a terminal they would do what they say.
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+# Lone surrogates, which a JSON marker may name, cannot even be printed.
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def render(report: VerifyReport, *, width: int | None, colour: bool) -> str:
@@ -84,7 +85,7 @@ def _table(block: BlockReport) -> Table:
 
 
 def _print_details(console: Console, block: BlockReport) -> None:
-    """What else helps with a criterion that did not pass; one log line each, shortened to two or three rows."""
+    """What else helps with a criterion that did not pass; one log line each, shortened."""
     for result in block.criteria:
         if result.verdict is Verdict.PASSED or not result.judgement.detail:
             continue

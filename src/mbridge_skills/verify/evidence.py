@@ -97,7 +97,9 @@ def criterion_record(result: CriterionResult) -> dict[str, Any]:
 
 def write(path: Path, record: Mapping[str, Any]) -> None:
     """Write evidence to ``path`` in one step."""
-    atomic.write_text(path, json.dumps(record, indent=1, ensure_ascii=False) + "\n")
+    text = json.dumps(record, indent=1, ensure_ascii=False) + "\n"
+    # A lone surrogate, which a log may name, has no UTF-8; JSON has an escape for it.
+    atomic.write_text(path, text.encode("utf-8", "backslashreplace").decode("utf-8"))
 
 
 def block_of(path: Path) -> str | None:
