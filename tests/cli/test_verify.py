@@ -260,6 +260,15 @@ class TestFilesOfAllKinds:
         assert verify("--from-log", log) == 2
         assert "CRC check failed" in capsys.readouterr().err
 
+    def test_gzipped_and_damaged(self, tmp_path: Path, capsys: Capture) -> None:
+        data = bytearray(gzip.compress(PASSED.read_bytes()))
+        data[2000:2100] = bytes(100)
+        log = tmp_path / "x.log.gz"
+        log.write_bytes(data)
+        assert verify("--from-log", log) == 2
+        error = capsys.readouterr().err
+        assert "damaged gzip data" in error or "CRC check failed" in error
+
 
 class TestUsage:
     @pytest.mark.parametrize(
@@ -267,6 +276,9 @@ class TestUsage:
         [
             (["--block", "cpu-smoke"], "--block goes with --from-log; a run is chosen by --tier"),
             (["--from-log", DDP, "--bridge", "/x"], "--bridge and --from-log exclude each other"),
+            (["--from-log", DDP, "--tier", "gpu"], "--tier and --from-log exclude each other"),
+            (["--from-log", DDP, "--timeout", "5"], "help: leave out --timeout, or --from-log"),
+            (["--from-log", DDP, "--stall", "5"], "--stall and --from-log exclude each other"),
             (["--from-log", DDP, "--report", "/x"], "--report and --from-log exclude each other"),
             (
                 ["--from-log", DDP, "--", "--tp", "2"],

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import os
+import platform
 import sys
 from collections.abc import Callable, Iterator
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -86,6 +89,7 @@ def test_a_tool_that_cannot_run(nvidia_smi: Callable[..., None], tmp_path: Path)
         (" 0 , 1 ", 2),
         ("GPU-11111111-2222-3333-4444-555555555555", 1),
         ("0,1,0", 2),
+        ("0,0", 1),
         # Hidden: wholly, or from the first entry on that is no device, as CUDA reads it.
         ("", 0),
         ("-1", 0),
@@ -176,3 +180,29 @@ def test_all_that_is_missing_is_named() -> None:
         "no-such-one is not installed",
         "no-such-two is not installed",
     ]
+
+
+class TestVersionsIn:
+    """The environment of another interpreter, as uv's."""
+
+    @pytest.fixture
+    def uv(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+        """A ``uv`` that runs this interpreter: ``uv run python ...``."""
+        tool = tmp_path / "uv"
+        tool.write_text(f'#!/bin/sh\nshift 2\necho "resolved 3 packages"\nexec {sys.executable} "$@"\n')
+        tool.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+        return tool
+
+    @pytest.mark.usefixtures("uv")
+    def test_found(self, tmp_path: Path) -> None:
+        found = machine.versions_in(("uv", "run", "python"), tmp_path, ("click", "megatron-core", "no-such"))
+        assert found == {
+            "python": platform.python_version(),
+            "click": metadata.version("click"),
+            "megatron-core": metadata.version("megatron-core"),
+        }
+
+    @pytest.mark.parametrize("interpreter", [("/no/such/uv",), ("false",), ("true",), ("echo", "no json")])
+    def test_no_answer_is_no_version(self, tmp_path: Path, interpreter: tuple[str, ...]) -> None:
+        assert machine.versions_in(interpreter, tmp_path, ("click",)) == {}

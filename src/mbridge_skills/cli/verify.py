@@ -93,14 +93,17 @@ def command(
     card = load_card(chosen.card_path)
 
     if from_log is not None:
-        _refuse_beside_log(smoke_options, write_card, bridge, report)
+        _refuse_beside_log(ctx, smoke_options, write_card)
         from mbridge_skills.verify.session import judge_log
 
         wanted = card.block(block) if block else None
         result = judge_log(card, _summary_of(from_log), wanted, from_log)
     else:
         if block:
-            raise InputError("--block goes with --from-log; a run is chosen by --tier")
+            raise InputError(
+                "--block goes with --from-log; a run is chosen by --tier",
+                remedy="give --from-log FILE as well",
+            )
         if write_card:
             from mbridge_skills.verify.recording import refuse_if_impossible
 
@@ -132,12 +135,18 @@ def command(
     return int(ExitCode(result.exit_code))
 
 
-def _refuse_beside_log(
-    smoke_options: tuple[str, ...], write_card: bool, bridge: Path | None, report: Path | None
-) -> None:
-    for given, name in ((smoke_options, "options after --"), (bridge, "--bridge"), (report, "--report")):
-        if given:
-            raise InputError(f"{name} and --from-log exclude each other: nothing is run")
+def _refuse_beside_log(ctx: click.Context, smoke_options: tuple[str, ...], write_card: bool) -> None:
+    """Options of a run say nothing about a log; to pass over them would look as if they had been followed."""
+    given = [
+        f"--{name}"
+        for name in ("tier", "bridge", "timeout", "stall", "report")
+        if ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+    ]
+    for name in [*given, *(["options after --"] if smoke_options else [])]:
+        raise InputError(
+            f"{name} and --from-log exclude each other: nothing is run",
+            remedy=f"leave out {name}, or --from-log",
+        )
     if write_card:
         raise InputError(
             "a log alone is no evidence of a run: it has neither versions nor an exit status",

@@ -39,6 +39,7 @@ class Plan:
     expect: Expect
     processes: int
     notes: tuple[str, ...] = ()
+    interpreter: tuple[str, ...] = ("{python}",)  # what starts the command's Python
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,7 @@ def plan(card: Card, block: VerifyBlock, request: Request) -> Plan | NotHere:
         expect=_expected(block, request.smoke_options),
         processes=block.needs.processes,
         notes=start.notes,
+        interpreter=start.prefix or ("{python}",),
     )
 
 

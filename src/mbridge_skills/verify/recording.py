@@ -54,12 +54,14 @@ def record(bundle: Bundle, skill: Skill, report: VerifyReport) -> list[BlockRepo
             "report": place,
         }
         evidence.write(skill.folder / place, found)
+        changed = False
         try:
-            record_run(skill.card_path, entry)
-        except BaseException:
-            (skill.folder / place).unlink()
-            raise
-        recorded.append(block)
+            changed = record_run(skill.card_path, entry)
+        finally:
+            if not changed:  # refused, or the card has a newer run of the same kind
+                (skill.folder / place).unlink()
+        if changed:
+            recorded.append(block)
     if recorded:
         record_in_bundle(bundle.card_path, skill.name)
         _remove_replaced(skill, {block.block for block in recorded})
