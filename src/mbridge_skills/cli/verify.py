@@ -79,7 +79,7 @@ def command(
     """Run the smoke test of SKILL, parse its log and decide the success criteria.
 
     Options of the smoke program follow after --, to rehearse another layout:
-    mbridge-skills run verify --tier cpu -- --strategy optim --tp 2 --microbatches 4
+    mbridge-skills run verify --tier cpu -- --strategy optim_grads --dtype bf16 --microbatches 4
 
     Exit codes: 0 passed, 1 failed, 2 usage or configuration, 3 could not run (not verified).
     """
