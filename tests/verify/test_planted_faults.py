@@ -43,7 +43,7 @@ def test_a_skipped_reduction(make_bundle, verify, criteria):
 
 
 def test_backward_driven_by_hand(make_bundle, verify, criteria):
-    """Without the schedule's finalize, ``optim`` trains on unreduced gradients (in 0.16 it does so anyway)."""
+    """Without the schedule's finalize, ``optim`` trains on unreduced gradients (in 0.16 even with it)."""
     code, report, _ = verify(
         "--tier", "cpu", "--", "--strategy", "optim", bundle=make_bundle("driven_by_hand")
     )
