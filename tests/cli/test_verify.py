@@ -19,7 +19,7 @@ from mbridge_skills.card.load import load_card
 from mbridge_skills.cli.main import run
 from mbridge_skills.logs.summary import summarise_chunks
 from mbridge_skills.verify import machine
-from mbridge_skills.verify.session import judge_log
+from mbridge_skills.verify.from_log import judge_log
 
 ROOT = Path(__file__).parents[2]
 LOGS = ROOT / "tests" / "fixtures" / "logs"

@@ -16,11 +16,10 @@ from mbridge_skills.card.load import load_card
 from mbridge_skills.card.model import Card
 from mbridge_skills.errors import InputError
 from mbridge_skills.logs import markers
-from mbridge_skills.logs.summary import summarise_chunks, summarise_file
 from mbridge_skills.verify.plan import Plan, Request
 from mbridge_skills.verify.progress import Progress
 from mbridge_skills.verify.report import Status, VerifyReport
-from mbridge_skills.verify.session import Options, judge_log, verify
+from mbridge_skills.verify.session import Options, verify
 
 TESTS = Path(__file__).parents[1]
 LOGS = TESTS / "fixtures" / "logs"
@@ -31,74 +30,6 @@ CUT_IN_RESUMING = SMOKE_LOG.read_bytes().partition(b"successfully loaded")[0]
 PASSED_LOG = LOGS / "bridge-0.6.2-core-0.19.2-2xH200.test_fsdp_pretrain_basic.passed.log"
 DDP_LOG = LOGS / "bridge-0.6.2-core-0.19.2-2xH200.ddp-distopt.ok.log"
 PP2_LOG = LOGS / "bridge-0.6.2-core-0.19.2-2xH200.mfsdp-pp2.failed.log"
-
-# Prints the file "log" beside the card, and ends with a status.
-PROGRAM = (
-    "import pathlib, sys; card, status = sys.argv[1:3];"
-    " sys.stdout.buffer.write(pathlib.Path(card).with_name('log').read_bytes());"
-    " sys.exit(int(status))"
-)
-CARD = """schema: card/1
-name: example-skill
-title: An example
-summary: An example card.
-level: experimental
-level_reason: It is an example.
-stability: alpha
-validation_status:
-  example_feature: {status: not_verified}
-recommended_path:
-  ddp.example: true
-evidence: []
-verify:
-"""
-CRITERIA: dict[str, Any] = {
-    "cpu": [
-        {"id": "final-loss-finite"},
-        {"id": "every-iteration-finite"},
-        {"id": "save-resume"},
-        {"id": "parity", "tolerance": {"fp32": {"loss": 1e-5, "grad_norm": 1e-5}}},
-        {"id": "clean-exit"},
-    ],
-    "gpu": [{"id": "final-loss-finite"}, {"id": "clean-exit"}],
-    "bridge": [{"id": "pytest-passes"}, {"id": "final-loss-finite"}, {"id": "clean-exit"}],
-}
-
-
-@pytest.fixture
-def make_card(tmp_path: Path) -> Callable[..., Card]:
-    """A card with one block per tier, in this order; the program prints ``log`` and ends with ``status``."""
-
-    def make(*tiers: str, log: Path | bytes = SMOKE_LOG, status: int = 0, **changes: Any) -> Card:
-        folder = tmp_path / "example-skill"
-        folder.mkdir()
-        (folder / "log").write_bytes(log if isinstance(log, bytes) else log.read_bytes())
-        blocks = [
-            {
-                "id": f"{tier}-block",
-                "title": f"Tier {tier}",
-                "tier": tier,
-                "label": "cpu-simulated" if tier == "cpu" else "gpu",
-                "command": ["{python}", "-c", PROGRAM, "{card}", str(status)],
-                "needs": {"gpus": 0 if tier == "cpu" else 64, "processes": 2},
-                "timeout_s": 60,
-                "stall_s": 30,
-                "expect": {"iterations": 4, "passes": 1},
-                "criteria": CRITERIA[tier],
-                **({"test": {"node_id": "tests/test_x.py::test_x"}} if tier == "bridge" else {}),
-                **changes,
-            }
-            for tier in tiers
-        ]
-        for block in blocks:
-            if block["tier"] == "bridge":
-                block["command"][-1:] = [str(status), "{test}"]
-                block["needs"]["bridge_checkout"] = True
-        path = folder / "card.yaml"
-        path.write_text(CARD + "".join(f"  - {json.dumps(block)}\n" for block in blocks) or "  []\n")
-        return load_card(path)
-
-    return make
 
 
 @pytest.fixture
@@ -296,7 +227,7 @@ CPU_BLOCK = {
     "title": "Tier cpu",
     "tier": "cpu",
     "label": "cpu-simulated",
-    "command": ["{python}", "-c", PROGRAM, "{card}", "0"],
+    "command": ["{python}", "-c", "pass", "{card}", "0"],
     "needs": {"gpus": 0, "processes": 2},
     "timeout_s": 60,
     "stall_s": 30,
@@ -305,69 +236,11 @@ CPU_BLOCK = {
 }
 
 
-class TestJudgingALog:
-    """Which block's criteria, and what is expected."""
-
-    @pytest.mark.parametrize(
-        ("log", "block", "label", "status"),
-        [
-            (PASSED_LOG, "bridge-block", None, Status.FAILED),  # the block wants 4 iterations, the log has 10
-            (DDP_LOG, "training-log", None, Status.PASSED),
-            (PP2_LOG, "training-log", None, Status.FAILED),
-            (SMOKE_LOG, "cpu-block", "cpu-simulated", Status.PASSED),
-        ],
-    )
-    def test_fitting_block(
-        self, make_card: Callable[..., Card], log: Path, block: str, label: str | None, status: Status
-    ) -> None:
-        report = judge_log(make_card("cpu", "gpu", "bridge"), summarise_file(log), None, log)
-        (found,) = report.blocks
-        assert (found.block, found.label, found.status) == (block, label, status)
-        assert (found.asked, found.log, found.evidence, found.seconds) == (True, log, None, None)
-        assert found.title.endswith("(judged from a log)")
-
-    def test_label_gpu_leads_to_the_gpu_block(self, make_card: Callable[..., Card]) -> None:
-        data = SMOKE_LOG.read_bytes().replace(b'"label": "cpu-simulated"', b'"label": "gpu"')
-        report = judge_log(make_card("cpu", "gpu"), summarise_chunks([data]), None, SMOKE_LOG)
-        assert (report.blocks[0].block, report.status) == ("gpu-block", Status.PASSED)
-
-    def test_named_block(self, make_card: Callable[..., Card]) -> None:
-        card = make_card("cpu", "bridge")
-        report = judge_log(card, summarise_file(DDP_LOG), card.block("cpu-block"), DDP_LOG)
-        assert verdicts(report) == {
-            "final-loss-finite": "failed",  # the block expects 4 iterations
-            "every-iteration-finite": "not judged",
-            "save-resume": "not judged",
-            "parity": "not judged",
-            "clean-exit": "passed",
-        }
-
-    def test_no_fitting_block(self, make_card: Callable[..., Card]) -> None:
-        with pytest.raises(InputError) as caught:
-            judge_log(make_card("cpu"), summarise_file(DDP_LOG), None, DDP_LOG)
-        assert caught.value.message == "example-skill has no verify block of tier bridge to judge this log by"
-        assert caught.value.remedy == "name another of its blocks with --block"
-
-    def test_cannot_run_is_not_verified(self, make_card: Callable[..., Card]) -> None:
-        data = markers.line(markers.CANNOT_RUN, reason="no GPU").encode() + b"\n" + SMOKE_LOG.read_bytes()
-        report = judge_log(make_card("cpu"), summarise_chunks([data]), None, SMOKE_LOG)
-        assert (report.exit_code, report.blocks[0].reason) == (3, "no GPU")
-
-    @pytest.mark.parametrize(
-        "environment",
-        [
-            {},
-            {"options": None, "world_size": "two"},
-            {"options": [1], "world_size": -1, "label": ["gpu"]},
-            {"options": {"iterations": "four", "dtype": {}}, "world_size": 10**15, "label": 7},
-            {"options": {"iterations": True}, "world_size": True},
-        ],
-    )
-    def test_an_environment_of_nonsense_is_no_pass(
-        self, make_card: Callable[..., Card], environment: dict[str, Any]
-    ) -> None:
-        text = markers.line(markers.ENVIRONMENT, **environment)
-        rest = SMOKE_LOG.read_bytes().split(b'"event": "environment"')[1].partition(b"\n")[2]
-        summary = summarise_chunks([f"{text}\n".encode(), rest])
-        assert summary.environment is not None
-        assert judge_log(make_card("cpu"), summary, None, SMOKE_LOG).exit_code != 0
+def test_a_program_on_another_device_than_promised_verifies_nothing(
+    make_card: Callable[..., Card], run: Callable[..., VerifyReport]
+) -> None:
+    log = SMOKE_LOG.read_bytes().replace(b'"label": "cpu-simulated"', b'"label": "gpu"')
+    report = run(make_card("cpu", log=log))
+    (block,) = report.blocks
+    assert (block.status, report.exit_code) == (Status.NOT_VERIFIED, 3)
+    assert block.reason == "the program says that it ran gpu, and the block is for cpu-simulated"

@@ -94,7 +94,7 @@ def command(
 
     if from_log is not None:
         _refuse_beside_log(ctx, smoke_options, write_card)
-        from mbridge_skills.verify.session import judge_log
+        from mbridge_skills.verify.from_log import judge_log
 
         wanted = card.block(block) if block else None
         result = judge_log(card, _summary_of(from_log), wanted, from_log)
