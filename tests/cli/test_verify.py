@@ -67,8 +67,11 @@ class TestUsage:
             (["--tier", "cpu", "--", "--device", "cuda"], "help: choose the device by --tier"),
             (
                 ["--write-card", "--", "--tp", "2"],
-                "help: leave out either --write-card or the options after --",
+                "help: leave out either --write-card or --processes and the options after --",
             ),
+            (["--write-card", "--processes", "4"], "is not the run that the card describes"),
+            (["--processes", "1"], "1 is not in the range x>=2"),
+            (["--from-log", DDP, "--processes", "4"], "--processes and --from-log exclude each other"),
             (["--tier", "tpu"], "'tpu' is not one of 'auto', 'cpu', 'gpu', 'bridge'"),
             (["--timeout", "0"], "0.0 is not in the range x>0"),
             (["--stall", "-1"], "-1.0 is not in the range x>0"),

@@ -146,8 +146,21 @@ class TestSmokeOptions:
         assert message in str(caught.value)
         assert caught.value.exit_code == 2
 
+    def test_another_number_of_processes(self, card: Card, cpu: VerifyBlock, bridge: VerifyBlock) -> None:
+        found = plan(card, cpu, Request(processes=4))
+        assert isinstance(found, Plan)
+        assert "--nproc_per_node=4" in found.argv
+        assert (found.processes, found.block.needs.gpus) == (4, 0)
+
+    def test_on_gpus_each_process_needs_one(self, card: Card, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+        (gpu,) = card.blocks_for("gpu")
+        found = plan(card, gpu, Request(processes=8))
+        assert isinstance(found, NotHere)
+        assert "needs 8 GPUs" in found.reason
+
     def test_upstreams_test_takes_none(self, card: Card, bridge: VerifyBlock, checkout: Path) -> None:
-        with pytest.raises(InputError, match="takes no options after --"):
+        with pytest.raises(InputError, match="takes no --processes and no options after --"):
             plan(card, bridge, Request(bridge=checkout, smoke_options=("--tp", "2")))
 
 

@@ -12,6 +12,7 @@ from mbridge_skills.bundle.locate import Bundle, find_bundle
 from mbridge_skills.card.load import load_card
 from mbridge_skills.errors import InputError
 from mbridge_skills.verify.evidence import FORMAT
+from mbridge_skills.verify.plan import Request
 from mbridge_skills.verify.recording import record, refuse_if_impossible
 from mbridge_skills.verify.report import BlockReport, Status, VerifyReport
 
@@ -67,19 +68,20 @@ def contents(bundle: Bundle) -> dict[str, bytes]:
 class TestRefused:
     def test_an_installed_bundle(self, bundle: Bundle) -> None:
         with pytest.raises(InputError) as caught:
-            refuse_if_impossible(replace(bundle, source="installed"), ())
+            refuse_if_impossible(replace(bundle, source="installed"), Request())
         assert "installed package and is not written to" in caught.value.message
         assert caught.value.remedy == "work in a checkout of the bundle, or name one with --bundle DIR"
         assert caught.value.exit_code == 2
 
-    def test_with_smoke_options(self, bundle: Bundle) -> None:
+    @pytest.mark.parametrize("request_", [Request(smoke_options=("--tp", "2")), Request(processes=4)])
+    def test_another_run_than_the_cards(self, bundle: Bundle, request_: Request) -> None:
         with pytest.raises(InputError) as caught:
-            refuse_if_impossible(bundle, ("--tp", "2"))
-        assert caught.value.remedy == "leave out either --write-card or the options after --"
+            refuse_if_impossible(bundle, request_)
+        assert caught.value.remedy == "leave out either --write-card or --processes and the options after --"
 
     @pytest.mark.parametrize("source", ["option", "checkout"])
     def test_no_other(self, bundle: Bundle, source: Any) -> None:
-        refuse_if_impossible(replace(bundle, source=source), ())
+        refuse_if_impossible(replace(bundle, source=source), Request())
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,9 @@ class _VerifyCommand(click.Command):
 )
 @click.option("--from-log", type=click.Path(path_type=Path), help="Judge this log in place of running.")
 @click.option("--block", help="With --from-log: the verify block whose criteria to judge by.")
+@click.option(
+    "--processes", type=click.IntRange(min=2), help="Number of processes, in place of the verify block's."
+)
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="End the run after S seconds.")
 @click.option(
     "--stall", type=click.FloatRange(min=0, min_open=True), help="Call it a hang after S seconds of silence."
@@ -69,6 +72,7 @@ def command(
     bridge: Path | None,
     from_log: Path | None,
     block: str | None,
+    processes: int | None,
     timeout: float | None,
     stall: float | None,
     form: str,
@@ -104,16 +108,17 @@ def command(
                 "--block goes with --from-log; a run is chosen by --tier",
                 remedy="give --from-log FILE as well",
             )
-        if write_card:
-            from mbridge_skills.verify.recording import refuse_if_impossible
-
-            refuse_if_impossible(found, smoke_options)
         from rich.console import Console
 
         from mbridge_skills.verify.plan import Plan, Request
         from mbridge_skills.verify.progress import Progress
         from mbridge_skills.verify.session import Options, verify
 
+        request = Request(bridge, smoke_options, processes)
+        if write_card:
+            from mbridge_skills.verify.recording import refuse_if_impossible
+
+            refuse_if_impossible(found, request)
         if report is not None:
             _prepare_folder(report)
         console = Console(stderr=True)
@@ -121,7 +126,7 @@ def command(
         def progress(planned: Plan) -> Progress:
             return Progress(console, planned.block.id)
 
-        options = Options(tier, Request(bridge, smoke_options), timeout, stall, report)
+        options = Options(tier, request, timeout, stall, report)
         result = verify(card, options, progress)
     colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
     width = os.get_terminal_size().columns if sys.stdout.isatty() else None
@@ -139,7 +144,7 @@ def _refuse_beside_log(ctx: click.Context, smoke_options: tuple[str, ...], write
     """Options of a run say nothing about a log; to pass over them would look as if they had been followed."""
     given = [
         f"--{name}"
-        for name in ("tier", "bridge", "timeout", "stall", "report")
+        for name in ("tier", "bridge", "processes", "timeout", "stall", "report")
         if ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
     ]
     for name in [*given, *(["options after --"] if smoke_options else [])]:
