@@ -89,16 +89,16 @@ def smoke_log() -> Callable[..., str]:
                 continue
             lines.append(f"[default1]:{markers.line(markers.PHASE, phase=name)}")
             if name == "resume" and loaded is not None:
-                place = "/work/iter_0000002"
+                place = "/ckpt/iter_0000002"
                 lines.append(
                     f"[default0]:  successfully loaded checkpoint from {place} at iteration {loaded}"
                 )
             for number, (loss, grad_norm) in phase.items():
                 lines.append(f"[default1]:{_line(number, loss, grad_norm)}")
                 if name == "train" and saved and number == SAVED:
-                    place = f"at iteration {SAVED:7d} to /work/iter_0000002 in fsdp_dtensor format"
+                    place = f"at iteration {SAVED:7d} to /ckpt/iter_0000002 in fsdp_dtensor format"
                     lines.append(f"[default0]:saving checkpoint {place}")
-                    place = f"from iteration {SAVED:7d} to /work/iter_0000002"
+                    place = f"from iteration {SAVED:7d} to /ckpt/iter_0000002"
                     lines.append(f"[default0]:  successfully saved checkpoint {place}")
         lines += [f"[default{rank}]:{markers.line(markers.FINISHED, rank=rank)}" for rank in finished]
         return "".join(f"{text}\n" for text in lines)

@@ -27,8 +27,8 @@ REFUSALS = [
     "NotImplementedError: sharding_type fully_sharded_model_space is not supported with Megatron FSDP.",
     "ValueError: Checkpoint format 'zarr' is not supported. Supported formats are: 'torch_dist'",
     "NotImplementedError: Checkpoint format zarr not supported",
-    "AssertionError: Legacy checkpointing requires ckpt_format='torch_dist' or 'fsdp_dtensor'",
-    "AssertionError: async_save is only supported with ckpt_format='torch_dist','fsdp_dtensor'",
+    "ValueError: Checkpoint format 'fsdp_dtensor' from config differs from inferred format 'torch_dist'",
+    "AssertionError: --ckpt-format fsdp_dtensor is only tested with Megatron FSDP.",  # Megatron-LM
 ]
 
 

@@ -69,6 +69,14 @@ def test_failed(judged: Judged, smoke_log: Text, curve: Any, changes: dict[str, 
     assert (found.verdict, found.value) == (Verdict.FAILED, value)
 
 
+def test_a_torn_record_is_not_judged(judged: Judged, smoke_log: Text) -> None:
+    before, resumed = smoke_log().split("successfully loaded")
+    torn = resumed.replace(" | number of nan iterations:   0 |", "", 1)
+    found = judged(NAME, f"{before}successfully loaded{torn}")
+    assert found.verdict is Verdict.NOT_JUDGED
+    assert found.value == "only 1 of 2 resumed iterations can be compared"
+
+
 def test_without_a_checkpoint(judged: Judged, smoke_log: Text) -> None:
     found = judged(NAME, smoke_log(saved=False))
     assert (found.verdict, found.value) == (Verdict.NOT_JUDGED, "no checkpoint was saved")

@@ -20,9 +20,9 @@ def test_whole(report: VerifyReport) -> None:
         "verdict     criterion               found              limit\n"
         "passed      final-loss-finite       4.4 at 8 of 8      finite\n"
         "failed      parity                  loss 1.0e-01       1e-05\n"
-        "                                    loss: 2 against 1\n"
         "failed      save-resume (optional)  loss 2.0e-01       1e-05\n"
         "not judged  clean-exit              no end in the log  exit code 0\n"
+        "  parity: loss: 2 against 1\n"
         "with torch 2.13.0, megatron-core 0.19.2\n"
         "note: a note\n"
         "note: ddp.gradient_reduce_div_fusion=False: gloo cannot\n"
@@ -53,6 +53,15 @@ def test_a_long_path_stays_in_one_piece(report: VerifyReport, name: str) -> None
     path = Path("/tmp") / ("folder with spaces/" * 12) / "cpu.log"
     block = replace(report.blocks[1], **{name: path})
     assert str(path) in render(replace(report, blocks=(block,)), "text", width=80)
+
+
+def test_a_long_detail_is_shortened(report: VerifyReport) -> None:
+    result = next(each for each in report.blocks[1].criteria if each.id == "parity")
+    long = replace(result, judgement=replace(result.judgement, detail="x" * 5000))
+    text = render(replace(report, blocks=(replace(report.blocks[1], criteria=(long,)),)), "text", width=80)
+    assert "x" * 50 in text
+    assert "..." in text
+    assert len(text) < 2000
 
 
 def test_colour_only_on_demand(report: VerifyReport) -> None:
@@ -97,3 +106,13 @@ def test_square_brackets_are_no_markup(report: VerifyReport) -> None:
 def test_result(report: VerifyReport, status: Status, asked: bool, result: str) -> None:
     block = replace(report.blocks[0], status=status, asked=asked)
     assert render(replace(report, blocks=(block,)), "text").splitlines()[-1] == result
+
+
+def test_long_details_are_shortened(report: VerifyReport) -> None:
+    parity = report.blocks[1].criteria[1]
+    detail = f"first\n{'x' * 1000}\nlast"
+    long = replace(parity, judgement=replace(parity.judgement, detail=detail))
+    text = render(replace(report, blocks=(replace(report.blocks[1], criteria=(long,)),)), "text", width=80)
+    assert "  parity: first\n" in text
+    assert "  parity: last\n" in text
+    assert 200 < text.count("x") < 300

@@ -74,6 +74,7 @@ def test_bf16(verify, criteria, microbatches):
     [
         ("--tp 3", "does not divide the world size"),
         ("--cp 2", "Transformer Engine"),
+        ("--tp 2 --experts 4", "sequence parallelism"),
         ("--experts 3 --ep 3", "does not divide"),
         ("--transformer-impl transformer_engine", "need a GPU"),
         ("--experts 4 --ep 2 --dispatcher alltoall", "uneven all-to-all"),

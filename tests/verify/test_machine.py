@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import os
+import platform
 import sys
 from collections.abc import Callable, Iterator
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -86,6 +89,7 @@ def test_a_tool_that_cannot_run(nvidia_smi: Callable[..., None], tmp_path: Path)
         (" 0 , 1 ", 2),
         ("GPU-11111111-2222-3333-4444-555555555555", 1),
         ("0,1,0", 2),
+        ("0,0", 1),
         # Hidden: wholly, or from the first entry on that is no device, as CUDA reads it.
         ("", 0),
         ("-1", 0),
@@ -158,29 +162,17 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str,
     [
         ("0.19.2", ">=0.16.1,<0.20", []),
         ("0.19.0rc1", ">=0.19", []),  # a candidate behaves like its release
-        ("0.16.0", ">=0.16.1,<0.20", ["example is installed"]),
-        ("0.20.0", ">=0.16.1,<0.20", ["example is installed"]),
-        (None, ">=0", ["example is not installed"]),
+        ("0.16.0", ">=0.16.1,<0.20", ["mbridge-example 0.16.0 is installed, >=0.16.1,<0.20 is needed"]),
+        ("0.20.0", ">=0.16.1,<0.20", ["mbridge-example 0.20.0 is installed, >=0.16.1,<0.20 is needed"]),
+        # A version that cannot be read satisfies nothing.
+        ("unknown", ">=1", ["mbridge-example unknown is installed, >=1 is needed"]),
     ],
 )
 def test_unmet_packages(
-    installed: Callable[[str, str], None], version: str | None, specifier: str, unmet: list[str]
+    installed: Callable[[str, str], None], version: str, specifier: str, unmet: list[str]
 ) -> None:
-    if version:
-        installed("mbridge-example", version)
-    found = machine.unmet_packages({"mbridge-example": specifier})
-    if not version:
-        assert found == ["mbridge-example is not installed"]
-    else:
-        texts = [f"mbridge-example {version} is installed, {specifier} is needed"] if unmet else []
-        assert found == texts
-
-
-def test_a_version_that_is_none_is_unmet(installed: Callable[[str, str], None]) -> None:
-    installed("mbridge-example", "unknown")
-    assert machine.unmet_packages({"mbridge-example": ">=1"}) == [
-        "mbridge-example unknown is installed, >=1 is needed"
-    ]
+    installed("mbridge-example", version)
+    assert machine.unmet_packages({"mbridge-example": specifier}) == unmet
 
 
 def test_all_that_is_missing_is_named() -> None:
@@ -188,3 +180,29 @@ def test_all_that_is_missing_is_named() -> None:
         "no-such-one is not installed",
         "no-such-two is not installed",
     ]
+
+
+class TestVersionsIn:
+    """The environment of another interpreter, as uv's."""
+
+    @pytest.fixture
+    def uv(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+        """A ``uv`` that runs this interpreter: ``uv run python ...``."""
+        tool = tmp_path / "uv"
+        tool.write_text(f'#!/bin/sh\nshift 2\necho "resolved 3 packages"\nexec {sys.executable} "$@"\n')
+        tool.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+        return tool
+
+    @pytest.mark.usefixtures("uv")
+    def test_found(self, tmp_path: Path) -> None:
+        found = machine.versions_in(("uv", "run", "python"), tmp_path, ("click", "megatron-core", "no-such"))
+        assert found == {
+            "python": platform.python_version(),
+            "click": metadata.version("click"),
+            "megatron-core": metadata.version("megatron-core"),
+        }
+
+    @pytest.mark.parametrize("interpreter", [("/no/such/uv",), ("false",), ("true",), ("echo", "no json")])
+    def test_no_answer_is_no_version(self, tmp_path: Path, interpreter: tuple[str, ...]) -> None:
+        assert machine.versions_in(interpreter, tmp_path, ("click",)) == {}

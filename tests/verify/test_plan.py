@@ -63,7 +63,8 @@ def test_command_for_the_record_has_no_path_of_this_machine(card: Card, cpu: Ver
     found = planned(card, cpu)
     assert found.template == (
         "{python}", "-m", "torch.distributed.run", "--nproc_per_node=2", "--standalone", "--tee=3",
-        "--log-dir={work}/ranks", "-m", "mbridge_skills.smoke", "--device=cpu", "--card={card}", "--work={work}",
+        "--log-dir={work}/ranks", "-m", "mbridge_skills.smoke",
+        "--device=cpu", "--card={card}", "--work={work}",
     )  # fmt: skip
     assert f"--card={card.path.resolve()}" in found.argv
     assert [word for word in found.argv if word not in found.template] == [f"--card={card.path.resolve()}"]
@@ -145,8 +146,21 @@ class TestSmokeOptions:
         assert message in str(caught.value)
         assert caught.value.exit_code == 2
 
+    def test_another_number_of_processes(self, card: Card, cpu: VerifyBlock, bridge: VerifyBlock) -> None:
+        found = plan(card, cpu, Request(processes=4))
+        assert isinstance(found, Plan)
+        assert "--nproc_per_node=4" in found.argv
+        assert (found.processes, found.block.needs.gpus) == (4, 0)
+
+    def test_on_gpus_each_process_needs_one(self, card: Card, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+        (gpu,) = card.blocks_for("gpu")
+        found = plan(card, gpu, Request(processes=8))
+        assert isinstance(found, NotHere)
+        assert "needs 8 GPUs" in found.reason
+
     def test_upstreams_test_takes_none(self, card: Card, bridge: VerifyBlock, checkout: Path) -> None:
-        with pytest.raises(InputError, match="takes no options after --"):
+        with pytest.raises(InputError, match="takes no --processes and no options after --"):
             plan(card, bridge, Request(bridge=checkout, smoke_options=("--tp", "2")))
 
 

@@ -1,6 +1,11 @@
 """Each planted fault is seen by the criterion that is there for it."""
 
+import re
+from importlib import metadata
+
 import pytest
+
+from mbridge_skills.card.versions import satisfies
 
 pytestmark = pytest.mark.training
 
@@ -35,6 +40,32 @@ def test_a_skipped_reduction(make_bundle, verify, criteria):
     assert code == 1
     failed = {name for name, record in found.items() if record["verdict"] == "failed"}
     assert failed == {"parity"}, "every loss is finite: parity alone shows it"
+
+
+def test_backward_driven_by_hand(make_bundle, verify, criteria):
+    """Without the schedule's finalize, ``optim`` trains on unreduced gradients (in 0.16 even with it)."""
+    code, report, _ = verify(
+        "--tier", "cpu", "--", "--strategy", "optim", bundle=make_bundle("driven_by_hand")
+    )
+    found = criteria(report)
+    assert code == 1
+    assert {name for name, record in found.items() if record["verdict"] == "failed"} == {"parity"}
+
+
+def test_the_minimal_override_alone_in_bf16(make_bundle, verify, criteria):
+    """From megatron-core 0.19 it accumulates gradients in bf16, which the tight limit for bf16 shows."""
+    bundle = make_bundle()
+    (card,) = bundle.glob("skills/*/card.yaml")
+    text, count = re.subn(
+        r'  - when: \{megatron-core: ">=0\.19"\}\n.*?(?=  - when)', "", card.read_text(), flags=re.DOTALL
+    )
+    assert count == 1
+    card.write_text(text)
+    layout = ["--dtype", "bf16", "--microbatches", "4"]
+    code, report, _ = verify("--tier", "cpu", "--", *layout, bundle=bundle)
+    in_bf16 = satisfies(">=0.19", metadata.version("megatron-core"))
+    assert criteria(report)["parity"]["verdict"] == ("failed" if in_bf16 else "passed")
+    assert code == (1 if in_bf16 else 0)
 
 
 def test_a_corrupt_checkpoint_shard(make_bundle, verify, criteria):

@@ -14,7 +14,7 @@ from mbridge_skills.card.reader import Document, split_lines
 from mbridge_skills.errors import InputError
 
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
-_WIDTH = 110
+_WIDTH = 1 << 16  # columns: nothing is folded, which would leave spaces at line ends
 # What every YAML parser reads as the same plain text between brackets; the writer's own idea is wider.
 _PLAIN_IN_FLOW = re.compile(r"[\w./=+-]([\w ./=+@%-]*[\w./=+@%-])?")
 

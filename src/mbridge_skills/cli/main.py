@@ -35,6 +35,10 @@ def run(argv: list[str] | None = None) -> int:
     except SkillError as error:
         click.echo(f"error: {error}", err=True)
         return int(error.exit_code)
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        click.echo(f"error: {place}{error.strerror or error}", err=True)
+        return int(ExitCode.USAGE)
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except click.Abort:

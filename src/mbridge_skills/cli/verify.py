@@ -46,6 +46,9 @@ class _VerifyCommand(click.Command):
 )
 @click.option("--from-log", type=click.Path(path_type=Path), help="Judge this log in place of running.")
 @click.option("--block", help="With --from-log: the verify block whose criteria to judge by.")
+@click.option(
+    "--processes", type=click.IntRange(min=2), help="Number of processes, in place of the verify block's."
+)
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="End the run after S seconds.")
 @click.option(
     "--stall", type=click.FloatRange(min=0, min_open=True), help="Call it a hang after S seconds of silence."
@@ -69,6 +72,7 @@ def command(
     bridge: Path | None,
     from_log: Path | None,
     block: str | None,
+    processes: int | None,
     timeout: float | None,
     stall: float | None,
     form: str,
@@ -79,7 +83,7 @@ def command(
     """Run the smoke test of SKILL, parse its log and decide the success criteria.
 
     Options of the smoke program follow after --, to rehearse another layout:
-    mbridge-skills run verify --tier cpu -- --strategy optim --tp 2 --microbatches 4
+    mbridge-skills run verify --tier cpu -- --strategy optim_grads --dtype bf16 --microbatches 4
 
     Exit codes: 0 passed, 1 failed, 2 usage or configuration, 3 could not run (not verified).
     """
@@ -93,24 +97,28 @@ def command(
     card = load_card(chosen.card_path)
 
     if from_log is not None:
-        _refuse_beside_log(smoke_options, write_card, bridge, report)
-        from mbridge_skills.verify.session import judge_log
+        _refuse_beside_log(ctx, smoke_options, write_card)
+        from mbridge_skills.verify.from_log import judge_log
 
         wanted = card.block(block) if block else None
         result = judge_log(card, _summary_of(from_log), wanted, from_log)
     else:
         if block:
-            raise InputError("--block goes with --from-log; a run is chosen by --tier")
-        if write_card:
-            from mbridge_skills.verify.recording import refuse_if_impossible
-
-            refuse_if_impossible(found, smoke_options)
+            raise InputError(
+                "--block goes with --from-log; a run is chosen by --tier",
+                remedy="give --from-log FILE as well",
+            )
         from rich.console import Console
 
         from mbridge_skills.verify.plan import Plan, Request
         from mbridge_skills.verify.progress import Progress
         from mbridge_skills.verify.session import Options, verify
 
+        request = Request(bridge, smoke_options, processes)
+        if write_card:
+            from mbridge_skills.verify.recording import refuse_if_impossible
+
+            refuse_if_impossible(found, request)
         if report is not None:
             _prepare_folder(report)
         console = Console(stderr=True)
@@ -118,7 +126,7 @@ def command(
         def progress(planned: Plan) -> Progress:
             return Progress(console, planned.block.id)
 
-        options = Options(tier, Request(bridge, smoke_options), timeout, stall, report)
+        options = Options(tier, request, timeout, stall, report)
         result = verify(card, options, progress)
     colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
     width = os.get_terminal_size().columns if sys.stdout.isatty() else None
@@ -132,12 +140,18 @@ def command(
     return int(ExitCode(result.exit_code))
 
 
-def _refuse_beside_log(
-    smoke_options: tuple[str, ...], write_card: bool, bridge: Path | None, report: Path | None
-) -> None:
-    for given, name in ((smoke_options, "options after --"), (bridge, "--bridge"), (report, "--report")):
-        if given:
-            raise InputError(f"{name} and --from-log exclude each other: nothing is run")
+def _refuse_beside_log(ctx: click.Context, smoke_options: tuple[str, ...], write_card: bool) -> None:
+    """Options of a run say nothing about a log; to pass over them would look as if they had been followed."""
+    given = [
+        f"--{name}"
+        for name in ("tier", "bridge", "processes", "timeout", "stall", "report")
+        if ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+    ]
+    for name in [*given, *(["options after --"] if smoke_options else [])]:
+        raise InputError(
+            f"{name} and --from-log exclude each other: nothing is run",
+            remedy=f"leave out {name}, or --from-log",
+        )
     if write_card:
         raise InputError(
             "a log alone is no evidence of a run: it has neither versions nor an exit status",

@@ -6,6 +6,7 @@ Memory is constant, whatever the length of the log.
 from __future__ import annotations
 
 import gzip
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -115,5 +116,8 @@ def read_chunks(path: Path) -> Iterator[bytes]:
     with path.open("rb") as probe:
         compressed = probe.read(len(_GZIP)) == _GZIP
     with gzip.open(path, "rb") if compressed else path.open("rb") as file:
-        while data := file.read(_CHUNK):
-            yield data
+        try:
+            while data := file.read(_CHUNK):
+                yield data
+        except zlib.error as error:
+            raise OSError(f"damaged gzip data: {error}") from error

@@ -21,7 +21,9 @@ def render(report: VerifyReport, *, width: int | None, colour: bool) -> str:
         "exit_code": int(report.exit_code),
         "blocks": [_block(block) for block in report.blocks],
     }
-    return json.dumps(record, indent=2, ensure_ascii=False) + "\n"
+    text = json.dumps(record, indent=2, ensure_ascii=False) + "\n"
+    # A lone surrogate, which a log may name, has no UTF-8; JSON has an escape for it.
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _block(block: BlockReport) -> dict[str, Any]:

@@ -19,8 +19,10 @@ _STYLES = {
     str(Status.NOT_VERIFIED): "yellow",
 }
 _DEFAULT_WIDTH = 100
+_LONGEST_DETAIL = 240  # characters
 # A log may hold escape sequences; on a terminal they would do what they say.
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+# Lone surrogates, which a JSON marker may name, cannot even be printed.
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def render(report: VerifyReport, *, width: int | None, colour: bool) -> str:
@@ -49,6 +51,7 @@ def _print_block(console: Console, block: BlockReport) -> None:
         console.print(Text(f"  {_plain(block.reason)}{remedy}"))
     if block.criteria:
         console.print(_table(block))
+        _print_details(console, block)
     evidence = block.evidence or {}
     if evidence.get("versions"):
         versions = ", ".join(f"{name} {version}" for name, version in evidence["versions"].items())
@@ -70,17 +73,26 @@ def _table(block: BlockReport) -> Table:
     table = Table(box=None, pad_edge=False, show_edge=False, header_style="dim")
     table.add_column("verdict", no_wrap=True)
     table.add_column("criterion", no_wrap=True)
-    table.add_column("found", overflow="fold", ratio=3)
-    table.add_column("limit", overflow="fold", ratio=2)
+    table.add_column("found", overflow="fold")
+    table.add_column("limit", overflow="fold")
     for result in block.criteria:
         judgement = result.judgement
         verdict = _styled(str(judgement.verdict), str(judgement.verdict))
         name = result.id if result.required else f"{result.id} (optional)"
         value, limit = Text(_plain(judgement.value)), Text(_plain(judgement.limit), style="dim")
         table.add_row(verdict, Text(name), value, limit)
-        if judgement.detail and judgement.verdict is not Verdict.PASSED:
-            table.add_row("", "", Text(_plain(judgement.detail), style="dim"), "")
     return table
+
+
+def _print_details(console: Console, block: BlockReport) -> None:
+    """What else helps with a criterion that did not pass; one log line each, shortened."""
+    for result in block.criteria:
+        if result.verdict is Verdict.PASSED or not result.judgement.detail:
+            continue
+        for line in result.judgement.detail.splitlines():
+            text = _plain(line)
+            text = text if len(text) <= _LONGEST_DETAIL else f"{text[:_LONGEST_DETAIL]}..."
+            console.print(Text(f"  {result.id}: {text}"))
 
 
 def _styled(text: str, key: str) -> Text:

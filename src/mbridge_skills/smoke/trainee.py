@@ -96,6 +96,8 @@ def _transformer_config(options: Options) -> TransformerConfig:
         gradient_accumulation_fusion=False,
         tensor_model_parallel_size=options.tp,
         context_parallel_size=options.cp,
+        # Megatron-Core trains experts under tensor parallelism with sequence parallelism only.
+        sequence_parallel=bool(options.experts) and options.tp > 1,
         **experts,
     )
 

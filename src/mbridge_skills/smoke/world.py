@@ -81,6 +81,11 @@ def _refuse_impossible(options: Options) -> None:
         raise CannotRunHereError(f"ep={options.ep} does not divide {world_size // options.tp} ranks")
     if options.transformer_impl == "transformer_engine" and options.device == "cpu":
         raise CannotRunHereError("Transformer Engine layers need a GPU")
+    if options.experts and options.tp > 1 and options.transformer_impl == "local":
+        raise CannotRunHereError(
+            "experts under tensor parallelism need sequence parallelism, and that Transformer Engine's norms "
+            "(--transformer-impl=transformer_engine, GPU only)"
+        )
     if options.cp > 1 and options.transformer_impl != "transformer_engine":
         raise CannotRunHereError(
             "context parallelism needs Transformer Engine's attention "

@@ -62,7 +62,7 @@ def collect(
         "seconds": round(run.outcome.seconds, 1) if run.outcome else None,
         "command": list(planned.template),
         "environment": dict(planned.environment),
-        "versions": _versions(stated),
+        "versions": _versions(stated, planned),
         "hardware": _hardware(stated),
         "run": {
             key: stated[key]
@@ -97,7 +97,9 @@ def criterion_record(result: CriterionResult) -> dict[str, Any]:
 
 def write(path: Path, record: Mapping[str, Any]) -> None:
     """Write evidence to ``path`` in one step."""
-    atomic.write_text(path, json.dumps(record, indent=1, ensure_ascii=False) + "\n")
+    text = json.dumps(record, indent=1, ensure_ascii=False) + "\n"
+    # A lone surrogate, which a log may name, has no UTF-8; JSON has an escape for it.
+    atomic.write_text(path, text.encode("utf-8", "backslashreplace").decode("utf-8"))
 
 
 def block_of(path: Path) -> str | None:
@@ -111,10 +113,14 @@ def block_of(path: Path) -> str | None:
     return str(record.get("block"))
 
 
-def _versions(stated: Mapping[str, Any]) -> dict[str, str]:
-    """What the program saw counts; what is installed here fills the rest."""
-    found = {name: version for name in _PACKAGES if (version := machine.installed_version(name))}
-    return {"python": platform.python_version(), **found, **stated.get("versions", {})}
+def _versions(stated: Mapping[str, Any], planned: Plan) -> dict[str, str]:
+    """What the program saw counts; what is installed where it ran fills the rest."""
+    if planned.interpreter == ("{python}",):
+        found = {name: version for name in _PACKAGES if (version := machine.installed_version(name))}
+        found = {"python": platform.python_version(), **found}
+    else:
+        found = machine.versions_in(planned.interpreter, planned.folder, _PACKAGES)
+    return {**found, **stated.get("versions", {})}
 
 
 def _hardware(stated: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import selectors
+import shutil
 import signal
 import subprocess
 import sys
@@ -149,6 +150,7 @@ def running(command: Command) -> Iterator[Running]:
     try:
         started = Running(command)
     except OSError as error:
+        shutil.rmtree(command.scratch, ignore_errors=True)  # there is no guard to do it
         raise CannotRunError(f"cannot start the guard process: {error}") from error
     try:
         yield started

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import json
 import os
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -25,12 +26,12 @@ def visible_gpus() -> int:
         return present
     # As CUDA reads it: the list ends at the first entry that is no device.
     named = [entry.strip() for entry in chosen.split(",")]
-    valid = 0
+    valid = set()
     for entry in named:
         if not entry or entry == "-1" or (entry.isdigit() and int(entry) >= present):
             break
-        valid += 1
-    return min(valid, present)
+        valid.add(entry)
+    return min(len(valid), present)
 
 
 @cache
@@ -60,6 +61,30 @@ def installed_version(package: str) -> str | None:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
         return None
+
+
+def versions_in(interpreter: Sequence[str], folder: Path | None, packages: Sequence[str]) -> dict[str, str]:
+    """The versions of Python and of ``packages`` in the environment of another interpreter, for instance
+    ``uv run python`` in ``folder``; empty where it does not answer."""
+    question = (
+        "import sys, json, platform, importlib.metadata as m\n"
+        "names = {d.metadata['Name'].lower().replace('_', '-'): d.version for d in m.distributions()}\n"
+        "print(json.dumps({'python': platform.python_version(),"
+        " **{n: names[n] for n in sys.argv[1:] if n in names}}))"
+    )
+    try:
+        answer = subprocess.run(
+            [*interpreter, "-c", question, *packages],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=True,
+        )
+        found = json.loads(answer.stdout.splitlines()[-1])
+    except (OSError, ValueError, IndexError, subprocess.SubprocessError):
+        return {}
+    return {str(name): str(version) for name, version in found.items()}
 
 
 @cache

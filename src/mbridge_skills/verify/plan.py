@@ -25,6 +25,12 @@ class Request:
 
     bridge: Path | None = None  # a Megatron-Bridge checkout
     smoke_options: tuple[str, ...] = ()  # added to the smoke program's command line
+    processes: int | None = None  # in place of the block's number
+
+    @property
+    def changes_the_run(self) -> bool:
+        """Whether the run is another than the one that the card describes."""
+        return bool(self.smoke_options) or self.processes is not None
 
 
 @dataclass(frozen=True)
@@ -39,6 +45,7 @@ class Plan:
     expect: Expect
     processes: int
     notes: tuple[str, ...] = ()
+    interpreter: tuple[str, ...] = ("{python}",)  # what starts the command's Python
 
 
 @dataclass(frozen=True)
@@ -74,12 +81,16 @@ def plan(card: Card, block: VerifyBlock, request: Request) -> Plan | NotHere:
     Raises:
         InputError: options were given that the block's command does not take.
     """
+    block = _sized(block, request.processes)
     tier: Tier = importlib.import_module(f"mbridge_skills.verify.tiers.{block.tier}")
     start = tier.prepare(block, request)
     if isinstance(start, NotHere):
         return start
-    if request.smoke_options and not start.takes_smoke_options:
-        raise InputError(f"tier {block.tier} runs upstream's own test, which takes no options after --")
+    if request.changes_the_run and not start.takes_smoke_options:
+        raise InputError(
+            f"tier {block.tier} runs upstream's own test, which takes no --processes and no options after --",
+            remedy="leave them out, or choose --tier cpu or gpu",
+        )
     template = _command(block, start, {"card": "{card}", "test": start.test}) + list(request.smoke_options)
     argv = _command(block, start, {"card": str(card.path.resolve()), "test": start.test})
     return Plan(
@@ -91,7 +102,16 @@ def plan(card: Card, block: VerifyBlock, request: Request) -> Plan | NotHere:
         expect=_expected(block, request.smoke_options),
         processes=block.needs.processes,
         notes=start.notes,
+        interpreter=start.prefix or ("{python}",),
     )
+
+
+def _sized(block: VerifyBlock, processes: int | None) -> VerifyBlock:
+    """``block`` with another number of processes; on GPUs each has one to itself."""
+    if processes is None:
+        return block
+    gpus = processes if block.needs.gpus else 0
+    return replace(block, needs=replace(block.needs, processes=processes, gpus=gpus))
 
 
 def unmet_packages(block: VerifyBlock, remedy: str = "pip install 'mbridge-skills[smoke]'") -> NotHere | None:

@@ -7,10 +7,11 @@ from mbridge_skills.card.load import load_card
 from mbridge_skills.card.record import record_in_bundle, record_run
 from mbridge_skills.errors import InputError, Location
 from mbridge_skills.verify import evidence
+from mbridge_skills.verify.plan import Request
 from mbridge_skills.verify.report import BlockReport, Status, VerifyReport
 
 
-def refuse_if_impossible(bundle: Bundle, smoke_options: tuple[str, ...]) -> None:
+def refuse_if_impossible(bundle: Bundle, request: Request) -> None:
     """Say before the run that its result could not be recorded.
 
     Raises:
@@ -22,10 +23,10 @@ def refuse_if_impossible(bundle: Bundle, smoke_options: tuple[str, ...]) -> None
             where=Location(bundle.root),
             remedy="work in a checkout of the bundle, or name one with --bundle DIR",
         )
-    if smoke_options:
+    if request.changes_the_run:
         raise InputError(
             "a run with options of its own is not the run that the card describes",
-            remedy="leave out either --write-card or the options after --",
+            remedy="leave out either --write-card or --processes and the options after --",
         )
 
 
@@ -54,12 +55,14 @@ def record(bundle: Bundle, skill: Skill, report: VerifyReport) -> list[BlockRepo
             "report": place,
         }
         evidence.write(skill.folder / place, found)
+        changed = False
         try:
-            record_run(skill.card_path, entry)
-        except BaseException:
-            (skill.folder / place).unlink()
-            raise
-        recorded.append(block)
+            changed = record_run(skill.card_path, entry)
+        finally:
+            if not changed:  # refused, or the card has a newer run of the same kind
+                (skill.folder / place).unlink()
+        if changed:
+            recorded.append(block)
     if recorded:
         record_in_bundle(bundle.card_path, skill.name)
         _remove_replaced(skill, {block.block for block in recorded})

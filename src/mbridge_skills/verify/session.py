@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from mbridge_skills import atomic
-from mbridge_skills.card.model import Card, Expect, VerifyBlock
+from mbridge_skills.card.model import Card, VerifyBlock
 from mbridge_skills.criteria import criterion
 from mbridge_skills.criteria.base import CriterionResult, JudgedRun
 from mbridge_skills.errors import InputError, Location
@@ -138,7 +138,7 @@ def _run(card: Card, planned: Plan, options: Options, progress: Progress) -> Blo
             summary.add(event)
         run = JudgedRun(summary, outcome, planned.expect, planned.processes)
         criteria = judge(block, run)
-        status, reason = _status(run, outcome, criteria)
+        status, reason = _status(run, outcome, criteria, block.label)
         record = evidence.collect(card, planned, run, criteria, status, begun)
         kept, evidence_file = _keep(record, log, status, options.report_folder)
     return BlockReport(
@@ -159,13 +159,17 @@ def _run(card: Card, planned: Plan, options: Options, progress: Progress) -> Blo
 
 
 def _status(
-    run: JudgedRun, outcome: Outcome, criteria: tuple[CriterionResult, ...]
+    run: JudgedRun, outcome: Outcome, criteria: tuple[CriterionResult, ...], label: str
 ) -> tuple[Status, str | None]:
-    """By the criteria, but for a run that was impossible or was broken off: that shows nothing."""
+    """By the criteria, but for a run that was impossible, was broken off, or ran on another device than the
+    block's label promises: that shows nothing."""
     if run.log.cannot_run is not None:
         return Status.NOT_VERIFIED, run.log.cannot_run
     if outcome.ended == "interrupted":
         return Status.NOT_VERIFIED, "interrupted before its end"
+    stated = (run.log.environment or {}).get("label", label)
+    if stated != label:
+        return Status.NOT_VERIFIED, f"the program says that it ran {stated}, and the block is for {label}"
     return decide(criteria)
 
 
@@ -185,54 +189,3 @@ def _keep(
     kept = Path(tempfile.gettempdir()) / f"mbridge-skills-{name}.log"
     atomic.copy(log, kept)
     return kept, None
-
-
-def judge_log(card: Card, summary: LogSummary, block: VerifyBlock | None, log: Path) -> VerifyReport:
-    """Judge an existing log by a block's criteria; by the fitting block where none is named."""
-    fitting = block or _fitting_block(card, summary)
-    expect = fitting.expect
-    stated = JudgedRun(summary, None, expect).options.get("iterations")
-    if type(stated) is int:
-        expect = Expect(iterations=stated, passes=expect.passes)
-    elif block is None and not summary.pytest_sessions:
-        expect = Expect()
-    criteria = judge(fitting, JudgedRun(summary, None, expect))
-    status, reason = decide(criteria)
-    if summary.cannot_run is not None:
-        status, reason = Status.NOT_VERIFIED, summary.cannot_run
-    label = (summary.environment or {}).get("label")
-    report = BlockReport(
-        block=fitting.id,
-        title=f"{fitting.title} (judged from a log)",
-        tier=fitting.tier,
-        status=status,
-        asked=True,
-        reason=reason,
-        label=label,
-        criteria=criteria,
-        log=log,
-    )
-    return VerifyReport(card.name, datetime.now(UTC).isoformat(timespec="seconds"), (report,))
-
-
-def _fitting_block(card: Card, summary: LogSummary) -> VerifyBlock:
-    """The block whose program wrote the log; for any other training log, the criteria that fit every log."""
-    label = (summary.environment or {}).get("label")
-    wanted = "bridge" if summary.environment is None else {"gpu": "gpu"}.get(str(label), "cpu")
-    block = next(iter(card.blocks_for(wanted)), None)
-    if block is None:
-        raise InputError(
-            f"{card.name} has no verify block of tier {wanted} to judge this log by",
-            remedy="name another of its blocks with --block",
-        )
-    if summary.environment is not None or summary.pytest_sessions:
-        return block
-    return _training_log_block(block)
-
-
-def _training_log_block(block: VerifyBlock) -> VerifyBlock:
-    """``block`` without what only a pytest log can show."""
-    from dataclasses import replace
-
-    criteria = tuple(spec for spec in block.criteria if spec.id != "pytest-passes")
-    return replace(block, id="training-log", title="Training log", criteria=criteria)

@@ -52,7 +52,8 @@ def checkout(tmp_path: Path) -> Callable[..., Path]:
         (
             {"tests/b/test_b.py": TEST, "tests/a/test_a.py": TEST, "tests/c/test_c.py": TEST},
             "tests/a/test_a.py::TestFSDP::test_train",
-            f"test not at {PATH}; found by name at tests/a/test_a.py (also in tests/b/test_b.py, tests/c/test_c.py)",
+            f"test not at {PATH}; found by name at tests/a/test_a.py"
+            " (also in tests/b/test_b.py, tests/c/test_c.py)",
         ),
         (
             {PATH: TEST.replace("    def test_train", "    async def test_train")},

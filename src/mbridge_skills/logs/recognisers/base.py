@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -11,7 +12,7 @@ from mbridge_skills.logs.events import Event
 NOTHING: tuple[Event, ...] = ()
 
 
-class Recogniser:
+class Recogniser(ABC):
     """Reads the lines of one log in order and says which events they are. One object per log: state is
     allowed, but bounded.
 
@@ -25,9 +26,9 @@ class Recogniser:
     wants_all = False
     """Whether the lines to come are wanted whatever they hold, since an event goes on."""
 
+    @abstractmethod
     def read(self, line: int, source: Source, text: str) -> Sequence[Event]:
         """The events that are certain once this line is known. ``text`` has no rank prefix and no newline."""
-        raise NotImplementedError
 
     def close(self) -> Sequence[Event]:
         """The events that the end of the log decides."""
