@@ -24,6 +24,15 @@ MEGATRON_DEFAULTS: dict[str, Any] = {
 megatron/training/arguments.py)."""
 
 _DEFAULT = Origin(note="default of Megatron-LM's arguments")
+_TELLING = (
+    "ddp.",
+    "dist.",
+    "checkpoint.ckpt_format",
+    "checkpoint.fully_parallel",
+    "optimizer.use_distributed_optimizer",
+    "train.global_batch_size",
+)
+_MANY = 6
 _WORLD_SIZE = "@world_size"
 _RECIPE = frozenset(
     {"--recipe", "--recipe_name", "--config-file", "--config_file", "-m", "--model_family_name"}
@@ -36,6 +45,7 @@ class ArgumentReader:
     def __init__(self) -> None:
         self.layer = Layer()
         self.recognised = 0
+        self._overrides = 0
         self._megatron = False
         self._based = False
         self._flags: list[tuple[Flag, list[Word], Word]] = []
@@ -57,9 +67,17 @@ class ArgumentReader:
         elif self.recognised:
             self.layer.opaque.add("")
 
+    @property
+    def telling(self) -> bool:
+        """Whether what was read is about training with Megatron, and not a word that other programs know too."""
+        if self._overrides:
+            return True
+        known = {path for path, setting in self.layer.settings.items() if setting.origin is not _DEFAULT}
+        return len(known) >= _MANY or any(path.startswith(_TELLING) for path in known)
+
     def _one(self, words: list[Word], i: int) -> int:
         word = words[i]
-        if word.text == HOLE or word.text.startswith(HOLE):
+        if word.text == HOLE:
             self.layer.opaque.add("")
             return i + 1
         if not word.text.startswith("-") or _is_number(word.text):
@@ -74,8 +92,9 @@ class ArgumentReader:
         else:
             flag = performance_flags().get(name)
             self._based = self._based or flag is not None
-        if flag is None:
-            return i + 1
+        if flag is None:  # what is not known behind it is its value
+            valued = not equals and i + 1 < len(words) and words[i + 1].text.startswith(HOLE)
+            return i + 2 if valued else i + 1
         if flag.bare:
             self._flags.append((flag, [], word))
             return i + 1
@@ -91,6 +110,7 @@ class ArgumentReader:
         if override is None or override.path.split(".")[0] not in SECTIONS or HOLE in override.path:
             return
         self.recognised += 1
+        self._overrides += 1
         self._based = True
         apply_override(override, self.layer, word.origin)
 

@@ -37,6 +37,7 @@ READERS: dict[str, Reader] = {
     reader.kind: reader
     for reader in (
         Reader("python", "python", "read_python", (".py",)),
+        Reader("shell", "shell", "read_shell", (".sh", ".bash", ".sbatch", ".slurm", ".sub")),
         Reader("yaml", "yaml_file", "read_yaml", (".yaml", ".yml")),
         Reader("overrides", "overrides", "read_overrides"),
         Reader("arguments", "arguments", "read_arguments", (".args",)),
