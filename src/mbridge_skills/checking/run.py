@@ -108,7 +108,9 @@ def _worth_telling(gotcha: Gotcha, config: TrainingConfig) -> bool:
 
 def _located(finding: Finding, config: TrainingConfig, *, possible: bool) -> Located:
     paths = finding.gotcha.when.paths
-    settings = [config.settings[path] for path in paths if path in config.settings]
+    settings = _to_be_fixed(finding.gotcha, config) or [
+        config.settings[path] for path in paths if path in config.settings
+    ]
     unknowns = sorted(
         path
         for path in paths
@@ -123,6 +125,15 @@ def _located(finding: Finding, config: TrainingConfig, *, possible: bool) -> Loc
         unknowns=tuple(unknowns) if possible else (),
         conditions=config.conditions,
     )
+
+
+def _to_be_fixed(gotcha: Gotcha, config: TrainingConfig) -> list[Setting]:
+    """Of what the files set, the settings and variables that the gotcha's fix changes."""
+    if gotcha.fix is None:
+        return []
+    settings = [config.settings[path] for path in gotcha.fix.settings if path in config.settings]
+    variables = [config.environment[name] for name in gotcha.fix.environment if name in config.environment]
+    return [setting for setting in [*settings, *variables] if setting.origin.line]
 
 
 def _place(settings: Sequence[Setting], config: TrainingConfig) -> Origin:
