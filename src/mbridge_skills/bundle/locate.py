@@ -77,7 +77,8 @@ def find_bundle(explicit: Path | None, cwd: Path | None = None, *, check_card: b
     ``explicit`` (the option --bundle) wins; else the nearest bundle at or above ``cwd`` (by default the
     current folder); else the source checkout that the package is imported from; else the installed package's.
     Only the top-level card is checked here, and only its shape: what it says about the skills may be out of
-    date, which `mbridge_skills.bundle.validate` tells. Without ``check_card`` not even that is, and ``card`` is
+    date, which `mbridge_skills.bundle.validate` tells. Without ``check_card`` not even that is, and
+    ``card`` is
     empty: for what reads the skills' folders only, and starts fast.
 
     Raises:

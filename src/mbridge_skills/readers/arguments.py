@@ -69,7 +69,8 @@ class ArgumentReader:
 
     @property
     def telling(self) -> bool:
-        """Whether what was read is about training with Megatron, and not a word that other programs know too."""
+        """Whether what was read is about training with Megatron, and not a word that other programs know
+        too."""
         if self._overrides:
             return True
         known = {path for path, setting in self.layer.settings.items() if setting.origin is not _DEFAULT}

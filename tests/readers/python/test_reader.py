@@ -76,7 +76,10 @@ def values(config):
         ("cfg.ddp.a = -1.5", {"ddp.a": -1.5}),
         ("del cfg.ddp.a\ncfg.ddp.a = 1", {"ddp.a": 1}),
         ("if cfg.ddp is None:\n    pass\ncfg.ddp.a = 1", {"ddp.a": 1}),
-        ("from megatron.bridge.training.pretrain import pretrain\ncfg.ddp.a = 1\npretrain(cfg, None)", {"ddp.a": 1}),
+        (
+            "from megatron.bridge.training.pretrain import pretrain\ncfg.ddp.a = 1\npretrain(cfg, None)",
+            {"ddp.a": 1},
+        ),
     ],
 )
 def test_what_is_set(body, expected):
@@ -207,7 +210,8 @@ def test_a_container_that_is_made_here_has_defaults():
 
 
 @pytest.mark.parametrize(
-    "arguments", ["DistributedDataParallelConfig(True)", "DistributedDataParallelConfig(**more)", "make_ddp(a=1)"]
+    "arguments",
+    ["DistributedDataParallelConfig(True)", "DistributedDataParallelConfig(**more)", "make_ddp(a=1)"],
 )
 def test_a_section_that_cannot_be_followed_is_opaque(arguments):
     config = read_body(f"from other import make_ddp, more\ncfg = ConfigContainer(ddp={arguments})")
@@ -215,7 +219,9 @@ def test_a_section_that_cannot_be_followed_is_opaque(arguments):
 
 
 def test_an_optional_section_has_its_class_as_value():
-    config = read_body("from x import CommOverlapConfig\ncfg.comm_overlap = CommOverlapConfig(tp_comm_overlap=True)")
+    config = read_body(
+        "from x import CommOverlapConfig\ncfg.comm_overlap = CommOverlapConfig(tp_comm_overlap=True)"
+    )
     assert values(config) == {"comm_overlap": "CommOverlapConfig", "comm_overlap.tp_comm_overlap": True}
 
 
@@ -304,7 +310,10 @@ def test_methods_and_scripts():
         config.ddp.b = 2
         """
     )
-    assert [(config.name, values(config)) for config in configs] == [("Test.setup", {"ddp.a": 1}), ("recipe", {"ddp.b": 2})]
+    assert [(config.name, values(config)) for config in configs] == [
+        ("Test.setup", {"ddp.a": 1}),
+        ("recipe", {"ddp.b": 2}),
+    ]
 
 
 def test_copies_are_objects_of_their_own():
@@ -336,12 +345,16 @@ def test_environment_variables(body, expected):
 
 
 def test_the_files_own_environment_is_that_of_every_recipe():
-    configs = read_all("os.environ['A'] = '1'\nos.environ['WORLD_SIZE'] = '8'\ndef f(cfg):\n    cfg.ddp.a = 1\n")
+    configs = read_all(
+        "os.environ['A'] = '1'\nos.environ['WORLD_SIZE'] = '8'\ndef f(cfg):\n    cfg.ddp.a = 1\n"
+    )
     assert configs[0].environment["A"].value == "1"
     assert configs[0].world_size == 8
 
 
-@pytest.mark.parametrize(("text", "line"), [("x = (\n", 1), ("def f(:\n", 1), ("x\n  y\n", 2), ("x = '\n", 1)])
+@pytest.mark.parametrize(
+    ("text", "line"), [("x = (\n", 1), ("def f(:\n", 1), ("x\n  y\n", 2), ("x = '\n", 1)]
+)
 def test_what_is_not_python_is_an_error_with_its_line(text, line):
     with pytest.raises(InputError, match="not valid Python") as caught:
         read_python(text, Path("x.py"))
@@ -363,7 +376,9 @@ def test_work_is_bounded():
 
 
 def test_nothing_is_executed(canary):
-    read_python(f"import os\nos.system('touch {canary}')\ncfg = open({str(canary)!r}, 'w')\ncfg.ddp.a = cfg\n")
+    read_python(
+        f"import os\nos.system('touch {canary}')\ncfg = open({str(canary)!r}, 'w')\ncfg.ddp.a = cfg\n"
+    )
 
 
 LINES = st.sampled_from(

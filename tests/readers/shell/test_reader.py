@@ -183,10 +183,13 @@ class TestOutcomes:
 
     def test_the_same_test_has_the_same_outcome(self):
         text = f"if [ $F = 1 ]; then X=1; else X=2; fi\nif [ $F = 1 ]; then Y=1; else Y=2; fi\n{RUN} ddp.a=$X ddp.b=$Y"
-        assert [values(config) for config in read_all(text)] == [{"ddp.a": 1, "ddp.b": 1}, {"ddp.a": 2, "ddp.b": 2}]
+        assert [values(config) for config in read_all(text)] == [
+            {"ddp.a": 1, "ddp.b": 1},
+            {"ddp.a": 2, "ddp.b": 2},
+        ]
 
     def test_in_the_branch_the_variable_has_the_value(self):
-        configs = read_all(f"if [ \"${{F:-0}}\" = 3 ]; then X=$F; else X=no; fi\n{RUN} ddp.a=$X")
+        configs = read_all(f'if [ "${{F:-0}}" = 3 ]; then X=$F; else X=no; fi\n{RUN} ddp.a=$X')
         assert {config.settings["ddp.a"].value for config in configs} == {3, "no"}
 
     def test_case(self):
@@ -198,7 +201,7 @@ class TestOutcomes:
         }
 
     def test_what_makes_no_difference_is_no_condition(self):
-        text = f"if [ -f x ]; then echo a; fi\nif [ -n \"$M\" ]; then S=\"srun --mounts=$M\"; else S=srun; fi\n$S {RUN} ddp.a=1"
+        text = f'if [ -f x ]; then echo a; fi\nif [ -n "$M" ]; then S="srun --mounts=$M"; else S=srun; fi\n$S {RUN} ddp.a=1'
         assert read_one(text).conditions == ()
 
     def test_many_tests_are_unknown_and_not_many_configurations(self):
@@ -255,7 +258,14 @@ def test_environment(text, expected):
     assert {name: each.value for name, each in config.environment.items()} == expected
 
 
-@pytest.mark.parametrize("text", ["A=1 torchrun t.py ddp.a=1", "env A=1 torchrun t.py ddp.a=1", "srun bash -c 'export A=1; torchrun t.py ddp.a=1'"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A=1 torchrun t.py ddp.a=1",
+        "env A=1 torchrun t.py ddp.a=1",
+        "srun bash -c 'export A=1; torchrun t.py ddp.a=1'",
+    ],
+)
 def test_environment_of_one_command(text):
     first, second = read_all(f"{text}\ntorchrun t.py ddp.b=1")
     assert first.environment["A"].value == "1"
@@ -299,7 +309,9 @@ def test_letters_beyond_ascii():
 
 
 def test_nothing_is_executed(canary):
-    read_all(f"touch {canary}\nX=$(touch {canary})\neval 'touch {canary}'\nbash -c 'touch {canary}'\n: > {canary}\n")
+    read_all(
+        f"touch {canary}\nX=$(touch {canary})\neval 'touch {canary}'\nbash -c 'touch {canary}'\n: > {canary}\n"
+    )
 
 
 def test_work_is_bounded():

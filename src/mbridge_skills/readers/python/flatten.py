@@ -20,7 +20,11 @@ def is_container(state: State, ref: ObjRef, name: str) -> bool:
         return True
     if obj.kind is not None:
         return False
-    used = {field for field, slot in obj.fields.items() if field in SECTIONS and _is_set(state, ref, field, slot.value)}
+    used = {
+        field
+        for field, slot in obj.fields.items()
+        if field in SECTIONS and _is_set(state, ref, field, slot.value)
+    }
     return bool(used & _TELLING) or bool(used and name.lower().rstrip("_").endswith(_NAMES))
 
 

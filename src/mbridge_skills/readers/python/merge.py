@@ -110,7 +110,9 @@ class _Merge:
             slot = one or two
             assert slot is not None
             if isinstance(slot.value, ObjRef) or isinstance(two and two.value, ObjRef):
-                value: Any = self._either(one.value, two.value) if one and two else self._result.one_of(slot.value)
+                value: Any = (
+                    self._either(one.value, two.value) if one and two else self._result.one_of(slot.value)
+                )
             else:
                 value = self._value(one.value, two.value) if one and two else UNKNOWN
             self._result.obj(ref).fields[name] = Slot(value, slot.origin)

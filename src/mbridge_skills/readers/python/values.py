@@ -63,7 +63,8 @@ class Obj:
 
     ``kind`` is the class where that is known. ``open``: fields that are not in ``fields`` may have any value;
     otherwise they have their default. ``maybe``: it may be no object at all, for instance None or a number.
-    ``home`` is the object and field that it was first read from, without having been assigned. ``aliases`` are
+    ``home`` is the object and field that it was first read from, without having been assigned. ``aliases``
+    are
     objects that it may be one of: what is set on it may be set on them.
     """
 

@@ -1,4 +1,5 @@
-"""Launch scripts in bash and for Slurm. They are parsed and followed as far as they decide; nothing is run."""
+"""Launch scripts in bash and for Slurm. They are parsed and followed as far as they decide; nothing is
+run."""
 
 from __future__ import annotations
 

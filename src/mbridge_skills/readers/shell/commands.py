@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import posixpath
 import re
 from collections.abc import Sequence
@@ -20,9 +21,51 @@ _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=", re.ASCII)
 _SILENT = frozenset(
     {
-        *("echo", "printf", "mkdir", "cd", "ls", "cat", "rm", "cp", "mv", "date", "sleep", "wait", "trap", "tee", "pip"),
-        *("module", "nvidia-smi", "hostname", "ulimit", "set", "shopt", "test", "[", "true", "false", ":", "touch"),
-        *("git", "chmod", "which", "command", "type", "kill", "grep", "sed", "awk", "conda", "scontrol", "sbatch"),
+        *(
+            "echo",
+            "printf",
+            "mkdir",
+            "cd",
+            "ls",
+            "cat",
+            "rm",
+            "cp",
+            "mv",
+            "date",
+            "sleep",
+            "wait",
+            "trap",
+            "tee",
+            "pip",
+        ),
+        *(
+            "module",
+            "nvidia-smi",
+            "hostname",
+            "ulimit",
+            "set",
+            "shopt",
+            "test",
+            "[",
+            "true",
+            "false",
+            ":",
+            "touch",
+        ),
+        *(
+            "git",
+            "chmod",
+            "which",
+            "command",
+            "type",
+            "kill",
+            "grep",
+            "sed",
+            "awk",
+            "conda",
+            "scontrol",
+            "sbatch",
+        ),
     }
 )
 _HARMLESS_SOURCES = re.compile(r"(^|/)(activate|conda\.sh|profile|bashrc|\.bashrc)$|^/etc/")
@@ -119,7 +162,9 @@ class Commands:
             read = words[0].value == "read"
             kept = {word.value: self.state.variables.get(word.value) for word in words[1:]} if read else {}
             self.state.variables, self.state.exported = saved
-            self.state.variables.update({name: value for name, value in kept.items() if _NAME.fullmatch(name)})
+            self.state.variables.update(
+                {name: value for name, value in kept.items() if _NAME.fullmatch(name)}
+            )
         return reached
 
     def dispatch(self, words: list[Text], mark: Mark, herestring: Text | None = None) -> bool:
@@ -181,17 +226,17 @@ class Commands:
                 at += 1
         if len(self.state.launches) < _MAX_LAUNCHES:
             environment = self.state.environment()
-            self.state.launches.append(Launch((*self.state.outer, *words), environment, mark, dict(self.state.slurm)))
+            self.state.launches.append(
+                Launch((*self.state.outer, *words), environment, mark, dict(self.state.slurm))
+            )
         return True
 
     def _nested(self, text: Text, outer: Sequence[Text] = ()) -> bool:
         """A script in a string: ``srun bash -c "..."``. What it sets stays in it."""
         saved = (dict(self.state.variables), set(self.state.exported), self.state.outer)
         self.state.outer = (*self.state.outer, *outer)
-        try:
+        with contextlib.suppress(ExitError):
             self.run(Script(text))
-        except ExitError:
-            pass
         self.state.variables, self.state.exported, self.state.outer = saved
         return True
 
@@ -199,7 +244,11 @@ class Commands:
         names = [word.value for word in words[1:] if _NAME.fullmatch(word.value)]
         separators = self.state.variables.get("IFS")
         values: list[Text] = []
-        if herestring is not None and words[0].value == "read" and not any(w.value in ("-d", "-n") for w in words):
+        if (
+            herestring is not None
+            and words[0].value == "read"
+            and not any(w.value in ("-d", "-n") for w in words)
+        ):
             kind = separators.value if isinstance(separators, Text) and separators.value else None
             if "-a" in [word.value for word in words]:
                 fields = herestring.fields(kind)

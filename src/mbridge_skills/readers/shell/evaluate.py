@@ -1,13 +1,16 @@
-"""Statements of a script. Where the script alone does not decide a test, both outcomes are read, each on its own."""
+"""Statements of a script. Where the script alone does not decide a test, both outcomes are read, each on
+its own."""
 
 from __future__ import annotations
 
+import contextlib
 import fnmatch
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from mbridge_skills.readers.shell import conditions
 from mbridge_skills.readers.shell.commands import Commands, ExitError
+from mbridge_skills.readers.shell.decisions import Decisions
 from mbridge_skills.readers.shell.expand import Expander
 from mbridge_skills.readers.shell.script import Script
 from mbridge_skills.readers.shell.state import State
@@ -19,36 +22,6 @@ if TYPE_CHECKING:
 _MAX_DEPTH = 12
 _MAX_ITERATIONS = 16
 _MAX_STEPS = 6_000
-
-
-class Decisions:
-    """Which outcomes this reading of the script assumes: given ones first, then the first outcome of each test."""
-
-    def __init__(self, given: tuple[int, ...], limit: int) -> None:
-        self.taken: list[int] = []
-        self.open: list[tuple[int, ...]] = []
-        self.conditions: list[str] = []
-        self._given = given
-        self._limit = limit
-        self._known: dict[str, int] = {}
-
-    def choose(self, outcomes: list[str]) -> int | None:
-        """The outcome to assume, by its place among ``outcomes``; None where too many were chosen already."""
-        key = "\n".join(outcomes)
-        if key in self._known:
-            return self._known[key]
-        at = len(self.taken)
-        if at < len(self._given):
-            chosen = self._given[at]
-        elif at >= self._limit:
-            return None
-        else:
-            chosen = 0
-            self.open += [(*self.taken, other) for other in range(1, len(outcomes))]
-        self.taken.append(chosen)
-        self._known[key] = chosen
-        self.conditions.append(outcomes[chosen])
-        return chosen
 
 
 class Evaluator(Commands):
@@ -102,7 +75,9 @@ class Evaluator(Commands):
             case "redirected_statement":
                 return self._redirected(node, script)
             case "pipeline":
-                return all([self._part(child, script) for child in node.named_children])
+                # Every part runs, whatever the others give.
+                parts = [self._part(child, script) for child in node.named_children]
+                return all(parts)
             case "list":
                 return self._list(node, script)
             case "if_statement":
@@ -131,10 +106,8 @@ class Evaluator(Commands):
     def _part(self, node: Node, script: Script, inner: list[Node] | None = None) -> bool:
         """A part of a pipeline or a subshell: what it sets does not last."""
         saved = (dict(self.state.variables), set(self.state.exported))
-        try:
+        with contextlib.suppress(ExitError):
             self.block(inner if inner is not None else [node], script)
-        except ExitError:
-            pass
         self.state.variables, self.state.exported = saved
         return True
 
@@ -172,13 +145,24 @@ class Evaluator(Commands):
         if left.type in ("test_command", "negated_command") or (left.type == "list" and _is_test(left)):
             return self._either(left, both, [right], None, script)
         guarded = left.named_children if left.type == "list" else []
-        if not both and len(guarded) == 2 and _is_test(guarded[0]) and any(c.type == "&&" for c in left.children):
+        if (
+            not both
+            and len(guarded) == 2
+            and _is_test(guarded[0])
+            and any(c.type == "&&" for c in left.children)
+        ):
             return self._either(guarded[0], True, [guarded[1]], [right], script)  # test && this || that
         if not self.statement(left, script):
             return False
-        return self.statement(right, script) if both else self._maybe(lambda: self.statement(right, script), likely=False)
+        return (
+            self.statement(right, script)
+            if both
+            else self._maybe(lambda: self.statement(right, script), likely=False)
+        )
 
-    def _either(self, test: Node, wanted: bool, body: list[Node], other: list[Node] | None, script: Script) -> bool:
+    def _either(
+        self, test: Node, wanted: bool, body: list[Node], other: list[Node] | None, script: Script
+    ) -> bool:
         """Run ``body`` where ``test`` gives ``wanted``, else ``other``."""
         expander = Expander(script, self.state)
         held = conditions.test(test, expander)
@@ -212,7 +196,8 @@ class Evaluator(Commands):
             return self.block(other, script)
 
     def alternatives(self, runs: list[Callable[[], bool]], outcomes: list[str]) -> bool:
-        """Run one of several: all on trial first; where it matters, one is chosen and noted as a condition."""
+        """Run one of several: all on trial first; where it matters, one is chosen and noted as a
+        condition."""
         before = self.state
         ends: list[tuple[int, bool, State]] = []
         self._trial += 1

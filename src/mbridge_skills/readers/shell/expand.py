@@ -1,4 +1,5 @@
-"""Expansion of words: variables, defaults, arithmetic, arrays. Commands are not run: their output is a HOLE."""
+"""Expansion of words: variables, defaults, arithmetic, arrays. Commands are not run: their output is a
+HOLE."""
 
 from __future__ import annotations
 
@@ -49,7 +50,15 @@ class Expander:
     def _parts(self, node: Node, quoted: bool) -> list[Part]:
         mark = self.script.mark(node)
         match node.type:
-            case "word" | "number" | "variable_name" | "test_operator" | "extglob_pattern" | "regex" | "string_content":
+            case (
+                "word"
+                | "number"
+                | "variable_name"
+                | "test_operator"
+                | "extglob_pattern"
+                | "regex"
+                | "string_content"
+            ):
                 return [Part(_unescaped(self.script.of(node)))]
             case "raw_string":
                 return [Part(self.script.of(node).slice(1, -1))]
@@ -156,7 +165,11 @@ class Expander:
         if operator in (":+", "+"):
             if not assigned:
                 return [Part(Text())]
-            return [Part(part.text, not quoted) for part in self._rest(node, rest)] if _whole(known) else [Part(Text())]
+            return (
+                [Part(part.text, not quoted) for part in self._rest(node, rest)]
+                if _whole(known)
+                else [Part(Text())]
+            )
         if operator in (":?", "?"):
             return known
         value = join([part.text for part in known])

@@ -20,7 +20,9 @@ _SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL")
 _TORCHRUN = frozenset({"torch.distributed.run", "torch.distributed.launch"})
 
 
-def read_launch(launch: Launch, name: str, path: Path | None, conditions: tuple[str, ...]) -> TrainingConfig | None:
+def read_launch(
+    launch: Launch, name: str, path: Path | None, conditions: tuple[str, ...]
+) -> TrainingConfig | None:
     """The configuration that ``launch`` gives its program; None where it sets nothing that is known."""
     begin = _program(launch.words)
     if begin is None:

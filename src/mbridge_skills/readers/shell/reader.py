@@ -1,7 +1,9 @@
-"""A launch script -> a configuration for each launch, and for each outcome of the tests that it leaves open."""
+"""A launch script -> a configuration for each launch, and for each outcome of the tests that it leaves
+open."""
 
 from __future__ import annotations
 
+import contextlib
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +12,8 @@ from typing import Any
 from mbridge_skills.config.view import TrainingConfig
 from mbridge_skills.errors import InputError, Location
 from mbridge_skills.readers.shell.commands import ExitError
-from mbridge_skills.readers.shell.evaluate import Decisions, Evaluator
+from mbridge_skills.readers.shell.decisions import Decisions
+from mbridge_skills.readers.shell.evaluate import Evaluator
 from mbridge_skills.readers.shell.launch import read_launch
 from mbridge_skills.readers.shell.script import Script, located
 from mbridge_skills.readers.shell.state import Launch, State
@@ -78,10 +81,8 @@ def _readings(
         decisions = Decisions(waiting.pop(), limit)
         state = State(slurm=slurm)
         evaluator = Evaluator(state, decisions)
-        try:
+        with contextlib.suppress(ExitError):
             evaluator.run(script)
-        except ExitError:
-            pass
         steps += evaluator.steps
         if limit and (evaluator.exhausted or steps > _MAX_STEPS):
             return None

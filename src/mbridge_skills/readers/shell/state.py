@@ -83,9 +83,13 @@ class State:
             ours, theirs = self.variables.get(name), other.variables.get(name)
             if _same(ours, theirs) and (name in self.variables) == (name in other.variables):
                 continue
-            self.variables[name] = [hole(Mark(1, 1))] if isinstance(ours or theirs, list) else hole(Mark(1, 1))
+            self.variables[name] = (
+                [hole(Mark(1, 1))] if isinstance(ours or theirs, list) else hole(Mark(1, 1))
+            )
         self.exported |= other.exported
-        self.launches += [launch for launch in other.launches if not any(launch is own for own in self.launches)]
+        self.launches += [
+            launch for launch in other.launches if not any(launch is own for own in self.launches)
+        ]
 
 
 def _same(a: Value | None, b: Value | None) -> bool:
