@@ -62,6 +62,9 @@ def _read(node: Node, path: str, layer: Layer) -> None:
     for key, child in entries.items():
         if not key.startswith("_"):
             _read(child, f"{path}.{key}", layer)
+    kind = _class(node)
+    if kind is not None:
+        layer.name_section(path, kind, node.origin)
 
 
 def _is_section(entries: dict[str, Node]) -> bool:

@@ -38,6 +38,20 @@ SECTIONS = frozenset(
 )
 """The fields of ``ConfigContainer`` (megatron/bridge/training/config.py), 0.3.0 to 0.6.2."""
 
+OPTIONAL = frozenset(
+    {
+        "comm_overlap",
+        "ft",
+        "inprocess_restart",
+        "mixed_precision",
+        "nvrx_straggler",
+        "peft",
+        "straggler",
+        "tensor_inspect",
+    }
+)
+"""Sections that are None by default. Where one is an object, its class name is its value."""
+
 DICTIONARIES = frozenset({"env_vars"})
 """Fields whose value is a dictionary and not a section of its own."""
 
@@ -66,12 +80,21 @@ class Layer:
         self._open_above(path)
         self.settings[path] = Setting(value, origin)
 
+    def put(self, path: str, value: Any, origin: Origin) -> None:
+        """Set exactly ``path``, whatever the value is."""
+        self.settings[path] = Setting(value, origin)
+
+    def name_section(self, path: str, kind: str, origin: Origin) -> None:
+        """Note that an optional section is there, by its class; other sections always are."""
+        if path in OPTIONAL:
+            self.settings[path] = Setting(kind, origin)
+
     def _open_above(self, path: str) -> None:
         """What ``path`` is in is a section, and no longer a single value."""
         while "." in path:
             path = path.rpartition(".")[0]
             above = self.settings.pop(path, None)
-            if above is not None and above.value is UNKNOWN:
+            if above is not None and above.value is not None:
                 self.opaque.add(path)
 
     def forget(self, path: str) -> None:

@@ -15,6 +15,7 @@ import yaml
 
 from mbridge_skills.config.view import UNKNOWN, Origin
 from mbridge_skills.errors import InputError, Location
+from mbridge_skills.readers.words import HOLE
 
 _BASE: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _MAX_NODES = 200_000
@@ -120,7 +121,7 @@ class _Builder:
 
 def _scalar(tree: Any) -> Any:
     if tree.tag == _STRING:
-        return UNKNOWN if "${" in tree.value else tree.value
+        return UNKNOWN if "${" in tree.value or HOLE in tree.value else tree.value
     if tree.tag not in _TAGS:
         return UNKNOWN
     try:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from mbridge_skills.config.view import UNKNOWN, Origin, Setting
-from mbridge_skills.readers.layer import DICTIONARIES, SECTIONS, Layer
-from mbridge_skills.readers.python.known import CONTAINER, OPTIONAL
+from mbridge_skills.readers.layer import DICTIONARIES, OPTIONAL, SECTIONS, Layer
+from mbridge_skills.readers.python.known import CONTAINER
 from mbridge_skills.readers.python.values import REST, ObjRef, State, has_unknown
 
 _TELLING = SECTIONS - {"model", "dataset", "optimizer", "logger", "tokenizer", "scheduler", "env_vars"}

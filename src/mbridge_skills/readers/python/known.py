@@ -30,20 +30,6 @@ COMPLETE: Final = frozenset(
 """Classes whose fields have the release's default unless the call says otherwise. Of other classes, fields
 that the call does not name are unknown: a model provider sets dozens of its own."""
 
-OPTIONAL: Final = frozenset(
-    {
-        "comm_overlap",
-        "ft",
-        "inprocess_restart",
-        "mixed_precision",
-        "nvrx_straggler",
-        "peft",
-        "straggler",
-        "tensor_inspect",
-    }
-)
-"""Sections that are None by default. Where one is an object, its class name is its value."""
-
 DTYPES: Final = frozenset(
     f"torch.{name}"
     for name in [
