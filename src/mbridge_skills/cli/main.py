@@ -16,7 +16,8 @@ from mbridge_skills.exit_codes import ExitCode
     verbs={
         "list": ("list", "List the skills of the bundle."),
         "show": ("show", "Print a skill's card."),
-        "run": ("run", "Run a part of a skill: check, verify."),
+        "explain": ("explain", "Print the page of one gotcha."),
+        "run": ("run", "Run a part of a skill: check, triage, verify."),
     },
     context_settings={"help_option_names": ["-h", "--help"]},
 )

@@ -12,6 +12,7 @@ from mbridge_skills.cli.lazy import LazyGroup
     cls=LazyGroup,
     verbs={
         "check": ("check", "Predict what configurations run into, release by release."),
+        "triage": ("triage", "Say which known trap explains the failure in a log."),
         "verify": ("verify", "Run the smoke test and decide the success criteria."),
     },
 )

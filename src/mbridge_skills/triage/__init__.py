@@ -1,0 +1,1 @@
+"""Which gotcha explains the failure that a log shows."""
