@@ -227,7 +227,7 @@ def test_each_launch_is_a_configuration():
 
 def test_a_default_is_noted():
     setting = read_one(f"TP=${{TP:-2}}\n{RUN} ddp.a=$TP").settings["ddp.a"]
-    assert setting.origin.note is None or "TP" in setting.origin.note
+    assert setting.origin.note == "unless TP is set in the environment"
 
 
 def test_words_that_are_not_known_may_set_anything():
