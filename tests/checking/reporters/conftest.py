@@ -139,6 +139,7 @@ def report() -> CheckReport:
         optional,
         release_source="assumed",
         suppressed=1,
+        unlikely=5,
         unreadable=(Unreadable(Path("bad.yaml"), 7, "expected a mapping"),),
     )
 

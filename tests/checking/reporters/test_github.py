@@ -16,7 +16,7 @@ help: set checkpoint.ckpt_format = "fsdp_dtensor" (safe)
 ::notice file=train.py,line=2,title=MB220::Switched off%0Ain: llama%0A\
 changes: ddp.average_in_collective becomes False in Megatron-Bridge 0.6.2%0A\
 changes: model.dtype becomes the value of model.params_dtype in Megatron-Bridge 0.6.2
-::notice file=conf/launch.sh,line=9,col=1,title=MB501::possible: Too few connections \
+::warning file=conf/launch.sh,line=9,col=1,title=MB501::possible: Too few connections \
 (depends on env:A, world_size)%0Ain: llama%0Awhen: FSDP == 1 and TP > 1%0A\
 help: set A=8, B unset (unsafe: it changes what was asked for)%0Ahelp: Or leave both alone.
 ::warning title=MB601::The title of MB601%0Afrom: --overrides
@@ -58,8 +58,8 @@ def test_messages_are_escaped(make: Callable[..., Located], report_of: Callable[
         ("error", False, "error"),
         ("warning", False, "warning"),
         ("info", False, "notice"),
-        ("error", True, "warning"),
-        ("warning", True, "notice"),
+        ("error", True, "error"),
+        ("warning", True, "warning"),
         ("info", True, "notice"),
     ],
 )

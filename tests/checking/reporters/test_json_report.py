@@ -33,8 +33,8 @@ def test_the_whole(report: CheckReport) -> None:
         "assumed": True,
     }
     assert record["summary"] == {
-        "findings": 4, "error": 1, "warning": 2, "info": 1, "possible": 1, "suppressed": 1, "configs": 3,
-        "files": 2, "unknown_values": 4, "unreadable": 1,
+        "findings": 4, "error": 1, "warning": 2, "info": 1, "possible": 1, "suppressed": 1, "unlikely": 5,
+        "configs": 3, "files": 2, "unknown_values": 4, "unreadable": 1,
     }  # fmt: skip
     assert record["unreadable"] == [{"path": "bad.yaml", "line": 7, "message": "expected a mapping"}]
 

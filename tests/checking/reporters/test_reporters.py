@@ -2,11 +2,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from mbridge_skills.checking.report import CheckReport
 from mbridge_skills.checking.reporters import FORMATS, render
+
+TOP = Path(__file__).parents[3]  # a relative PYTHONPATH counts from here
 
 
 def harmful(text: str) -> list[str]:
@@ -57,5 +60,5 @@ def test_modules_are_imported_when_asked_for() -> None:
         "import sys; import mbridge_skills.checking.reporters as r;"
         "print([n for n in sys.modules if n.startswith(r.__name__ + '.') or n.startswith(('rich', 'xml'))])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], cwd=TOP, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -86,8 +86,8 @@ def test_a_result(report: CheckReport) -> None:
         ("error", False, "error"),
         ("warning", False, "warning"),
         ("info", False, "note"),
-        ("error", True, "warning"),
-        ("warning", True, "note"),
+        ("error", True, "error"),
+        ("warning", True, "warning"),
         ("info", True, "note"),
     ],
 )

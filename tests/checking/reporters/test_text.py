@@ -39,7 +39,8 @@ conf/launch.sh:9:1: MB501 warning: possible: Too few connections (depends on env
 bad.yaml:7: error: expected a mapping
 
 4 findings (1 error, 2 warnings, 1 info; 1 only possible) in 3 configurations of 2 files; 4 values unknown; \
-1 suppressed; 1 file could not be read; judged for Megatron-Bridge 0.6.2 / megatron-core 0.19.2, \
+1 suppressed; 5 unlikely left out (--possible shows them); 1 file could not be read; \
+judged for Megatron-Bridge 0.6.2 / megatron-core 0.19.2, \
 which is assumed (--bridge-version names another)
 """
 

@@ -7,15 +7,14 @@ from mbridge_skills.checking.reporters.place import Place, place_of, place_of_un
 from mbridge_skills.checking.reporters.plain import line, plain
 from mbridge_skills.checking.reporters.wording import explanation, summary
 
-# What only may hold is shown one step lower, so that it does not look like a failure.
-_COMMANDS = {"error": ("error", "warning"), "warning": ("warning", "notice"), "info": ("notice", "notice")}
+_COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
 
 
 def render(report: CheckReport, *, width: int | None, colour: bool) -> str:
     """A command per finding and per unreadable file, then the summary as plain text."""
     lines = []
     for located in report.findings:
-        command = _COMMANDS[located.finding.gotcha.severity][located.possible]
+        command = _COMMANDS[located.finding.gotcha.severity]
         text = "\n".join(explanation(located, report))
         lines.append(_command(command, place_of(located), located.code, text))
     for unreadable in report.unreadable:

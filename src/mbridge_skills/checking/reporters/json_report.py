@@ -34,6 +34,7 @@ def render(report: CheckReport, *, width: int | None, colour: bool) -> str:
                 **counts,
                 "possible": sum(located.possible for located in report.findings),
                 "suppressed": report.suppressed,
+                "unlikely": report.unlikely,
                 "configs": report.configs,
                 "files": report.files,
                 "unknown_values": report.unknown_values,

@@ -10,15 +10,15 @@ from mbridge_skills.checking.reporters.place import place_of, place_of_unreadabl
 from mbridge_skills.checking.reporters.plain import line, plain
 from mbridge_skills.checking.reporters.wording import config_key, counted, explanation, headline, judged_for
 
-_COUNTS = {"tests": "", "failures": "/failure", "errors": "/error", "skipped": "/skipped"}
+_COUNTS = {"tests": "", "failures": "/failure", "errors": "/error"}
 _NO_FILE = "(no file)"
 
 
 def render(report: CheckReport, *, width: int | None, colour: bool) -> str:
     """A ``testsuites`` document.
 
-    Errors and warnings are failures. What only may hold fails nothing: a case that has nothing worse is
-    skipped, with the reason. A file that could not be read is an error.
+    Errors and warnings are failures, also those that only may hold: their message says so, and the exit
+    code of a check counts them too. A file that could not be read is an error.
     """
     root = ElementTree.Element("testsuites", name="mbridge-skills check")
     suites: dict[str, ElementTree.Element] = {}
@@ -63,25 +63,16 @@ def _case(suite: ElementTree.Element, config: str, findings: Sequence[Located], 
         case.set("file", shown_path(place.path))
     if place.line is not None:
         case.set("line", str(place.line))
-    serious = [located for located in findings if located.finding.gotcha.severity != "info"]
-    failing = [located for located in serious if not located.possible]
-    # One element holds all of them: most readers of the format show only the first.
+    failing = [located for located in findings if located.finding.gotcha.severity != "info"]
     if failing:
-        _outcome(case, "failure", failing, report)
-    elif serious:
-        _outcome(case, "skipped", serious, report)
-    told = failing or serious
-    rest = [located for located in findings if located not in told]
+        # One element holds all of them: most readers of the format show only the first.
+        message = "; ".join(f"{located.code} {headline(located)}" for located in failing)
+        severity = failing[0].finding.gotcha.severity
+        failure = ElementTree.SubElement(case, "failure", message=message, type=severity)
+        failure.text = _text(failing, report)
+    rest = [located for located in findings if located not in failing]
     if rest:
         ElementTree.SubElement(case, "system-out").text = _text(rest, report)
-
-
-def _outcome(case: ElementTree.Element, kind: str, findings: Sequence[Located], report: CheckReport) -> None:
-    message = "; ".join(f"{located.code} {headline(located)}" for located in findings)
-    element = ElementTree.SubElement(case, kind, message=message)
-    element.text = _text(findings, report)
-    if kind == "failure":
-        element.set("type", findings[0].finding.gotcha.severity)
 
 
 def _text(findings: Sequence[Located], report: CheckReport) -> str:

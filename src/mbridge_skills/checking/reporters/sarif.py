@@ -32,8 +32,6 @@ _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sa
 _ROOT = "SRCROOT"
 _FINGERPRINT = "mbridgeSkillsFinding/v1"
 _LEVELS = {"error": "error", "warning": "warning", "info": "note"}
-# What only may hold is shown one step lower, so that it does not look like a failure.
-_LEVELS_OF_POSSIBLE = {"error": "warning", "warning": "note", "info": "note"}
 _PRECISIONS = {"proved": "very-high", "reported": "high", "inferred": "medium"}
 _PROBLEMS = {"error": "error", "warning": "warning", "info": "recommendation"}
 
@@ -119,12 +117,11 @@ def _results(report: CheckReport, codes: list[str]) -> Iterable[dict[str, Any]]:
 
 def _result(located: Located, report: CheckReport, codes: list[str], identity: str) -> dict[str, Any]:
     gotcha = located.finding.gotcha
-    levels = _LEVELS_OF_POSSIBLE if located.possible else _LEVELS
     place = place_of(located)
     result: dict[str, Any] = {
         "ruleId": located.code,
         "ruleIndex": codes.index(located.code),
-        "level": levels[gotcha.severity],
+        "level": _LEVELS[gotcha.severity],
         "message": {"text": "\n".join(explanation(located, report))},
         "locations": [_location(place, config_name(located))],
         # Made of what a moved line leaves as it is.
@@ -190,4 +187,5 @@ def _properties(report: CheckReport) -> dict[str, Any]:
         "files": report.files,
         "unknownValues": report.unknown_values,
         "suppressed": report.suppressed,
+        "unlikely": report.unlikely,
     }

@@ -119,6 +119,8 @@ def summary(report: CheckReport) -> str:
     ]
     if report.suppressed:
         parts.append(f"{report.suppressed} suppressed")
+    if report.unlikely:
+        parts.append(f"{report.unlikely} unlikely left out (--possible shows them)")
     if report.unreadable:
         parts.append(f"{counted(len(report.unreadable), 'file')} could not be read")
     return "; ".join([*parts, judged_for(report)])
